@@ -1,0 +1,76 @@
+import type { ErrorDocument } from './errors.js'
+import type { OutputFormat } from './flags.js'
+import type { CommandResult, Style } from './result.js'
+
+/** The process as the command-line layer sees it; tests give their own. */
+export interface Streams {
+  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
+  stderr: NodeJS.WritableStream
+  env: Record<string, string | undefined>
+}
+
+/** Where no terminal says how wide it is: a log or a file, read on a screen later. */
+const DEFAULT_WIDTH = 100
+
+export function styleFor(streams: Streams, format: OutputFormat, noColor: boolean): Style {
+  const { stdout, env } = streams
+  return {
+    width: stdout.isTTY && stdout.columns ? stdout.columns : DEFAULT_WIDTH,
+    // https://no-color.org: set and not empty, whatever the value.
+    color: Boolean(stdout.isTTY) && !noColor && !env.NO_COLOR && env.TERM !== 'dumb',
+    wide: format === 'wide',
+  }
+}
+
+export async function printResult(
+  result: CommandResult,
+  format: OutputFormat,
+  style: Style,
+  to: Streams,
+): Promise<void> {
+  if (format === 'json' || format === 'yaml') {
+    await write(to.stdout, await serialize(result.document, format))
+    return
+  }
+  for (const warning of result.warnings) await write(to.stderr, `Warning: ${printable(warning)}\n`)
+  const text = format === 'name' ? result.names().join('\n') : await result.table(style)
+  if (text !== '') await write(to.stdout, text.endsWith('\n') ? text : `${text}\n`)
+}
+
+export async function printError(
+  error: ErrorDocument,
+  format: OutputFormat,
+  trace: string,
+  to: Streams,
+): Promise<void> {
+  if (format === 'json' || format === 'yaml') await write(to.stdout, await serialize(error, format))
+  else {
+    const lines = [`Error: ${error.message}`, ...error.suggestions.map((suggestion) => `  ${suggestion}`)]
+    await write(to.stderr, `${lines.map(printable).join('\n')}\n`)
+  }
+  if (trace !== '') await write(to.stderr, `${printable(trace)}\n`)
+}
+
+async function serialize(document: object, format: 'json' | 'yaml'): Promise<string> {
+  if (format === 'json') return `${JSON.stringify(document, null, 2)}\n`
+  const { stringify } = await import('yaml')
+  // Through JSON, so that both forms hold the same: what JSON drops (undefined) is dropped here too.
+  return stringify(JSON.parse(JSON.stringify(document)), { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+/** Names and messages come from the cluster: an escape sequence in one must not reach the terminal. */
+function printable(text: string): string {
+  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, (char) => {
+    return char === '\t' ? ' ' : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`
+  })
+}
+
+/** Ends when the stream has taken the text, or when its reader is gone (`| head`), which is no error of ours. */
+function write(stream: NodeJS.WritableStream, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(text, (error?: Error | null) => {
+      if (error && (error as NodeJS.ErrnoException).code !== 'EPIPE') reject(error)
+      else resolve()
+    })
+  })
+}

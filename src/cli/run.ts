@@ -1,0 +1,117 @@
+import { Config } from '@oclif/core/config'
+import { CLIError } from '@oclif/core/errors'
+import pkg from '../../package.json' with { type: 'json' }
+import { commandWord, type FlagShapes, normalizeArgv, peekFlag } from './argv.js'
+import { CancelledError, errorDocument, UsageError } from './errors.js'
+import { EXIT, type ExitCode } from './exit-codes.js'
+import { OUTPUTS, type OutputFormat, sharedFlags } from './flags.js'
+import { printError, printResult, type Streams, styleFor } from './output.js'
+import type { CommandResult } from './result.js'
+import { didYouMean } from './suggest.js'
+
+/** What is used of a command class; its `run` is oclif's: a new instance, and then that one's `run`. */
+export interface CommandClass {
+  id: string
+  flags: FlagShapes
+  baseFlags?: FlagShapes
+  run(argv: string[], config: Config): Promise<unknown>
+}
+
+/** Command name to a loader of its class, so that only the command that runs is loaded. */
+export type CommandLoaders = Record<string, () => Promise<CommandClass>>
+
+export interface RunOptions {
+  argv: readonly string[]
+  /** Folder of package.json and oclif.manifest.json. */
+  root: string
+  commands: CommandLoaders
+  streams: Streams
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal
+}
+
+/** Runs one command line to its end and says how the process should exit. Never throws. */
+export async function run(options: RunOptions): Promise<ExitCode> {
+  const { argv, streams, signal } = options
+  try {
+    const result = await Promise.race([dispatch(options), cancelled(signal)])
+    if (result === undefined) return EXIT.ok
+    const format = outputFormat(argv)
+    await printResult(result, format, styleFor(streams, format, noColor(argv)), streams)
+    return result.exitCode
+  } catch (error) {
+    const told = error instanceof CLIError ? new UsageError(error.message) : error
+    const document = errorDocument(told)
+    const trace = wantsTrace(argv) && error instanceof Error ? (error.stack ?? '') : ''
+    await printError(document, outputFormat(argv), trace, streams)
+    return document.code
+  }
+}
+
+/** The result of the command; undefined when it was help that was asked for, which is printed already. */
+async function dispatch({ argv, root, commands, streams }: RunOptions): Promise<CommandResult | undefined> {
+  const command = commandWord(argv, sharedFlags)
+  if (command === undefined || command.word === 'help' || asksHelp(argv)) {
+    const topic = command?.word === 'help' ? commandWord(argv.slice(command.at + 1), sharedFlags) : command
+    if (topic !== undefined && !Object.hasOwn(commands, topic.word)) throw unknownCommand(topic.word, commands)
+    if (topic === undefined && command === undefined) normalizeArgv(argv, sharedFlags)
+    await printHelp(root, topic?.word, streams)
+    return
+  }
+  const load = Object.hasOwn(commands, command.word) ? commands[command.word] : undefined
+  if (load === undefined) throw unknownCommand(command.word, commands)
+
+  const Class = await load()
+  Class.id = command.word
+  const words = [...argv.slice(0, command.at), ...argv.slice(command.at + 1)]
+  const normal = normalizeArgv(words, { ...Class.baseFlags, ...Class.flags })
+  return (await Class.run(normal, await loadConfig(root))) as CommandResult
+}
+
+async function printHelp(root: string, topic: string | undefined, streams: Streams): Promise<void> {
+  const { helpFor } = await import('./help.js')
+  const text = await helpFor(await loadConfig(root), topic)
+  await new Promise<void>((resolve) => streams.stdout.write(text, () => resolve()))
+}
+
+function loadConfig(root: string): Promise<Config> {
+  // package.json is in the bundle: one file less to find and read. oclif's own type of it wants what it fills in by itself.
+  return Config.load({ root, pjson: pkg as never })
+}
+
+function unknownCommand(word: string, commands: CommandLoaders): UsageError {
+  const near = didYouMean(word, Object.keys(commands))
+  const list = near.length > 0 ? near : Object.keys(commands).sort()
+  return new UsageError(
+    `unknown command: ${word}`,
+    near.length > 0
+      ? near.map((name) => `did you mean kubectl storage ${name}?`)
+      : [`commands: ${list.join(', ')}; kubectl storage --help tells more`],
+  )
+}
+
+function asksHelp(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--')
+  return (end === -1 ? argv : argv.slice(0, end)).some((word) => word === '--help' || word === '-h')
+}
+
+function outputFormat(argv: readonly string[]): OutputFormat {
+  const asked = peekFlag(argv, 'output', 'o')
+  return OUTPUTS.find((format) => format === asked) ?? 'table'
+}
+
+function noColor(argv: readonly string[]): boolean {
+  return argv.includes('--no-color')
+}
+
+function wantsTrace(argv: readonly string[]): boolean {
+  return Number(peekFlag(argv, 'v', 'v') ?? 0) >= 9
+}
+
+function cancelled(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const cancel = () => reject(new CancelledError('cancelled'))
+    if (signal.aborted) cancel()
+    else signal.addEventListener('abort', cancel, { once: true })
+  })
+}

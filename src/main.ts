@@ -1,0 +1,36 @@
+/**
+ * The program: bin/run.js loads this and nothing else. What every start pays for stays as small as it can be; the rest is loaded
+ * when the command line asks for it.
+ */
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pkg from '../package.json' with { type: 'json' }
+
+const argv = process.argv.slice(2)
+
+if (argv.length === 1 && argv[0] === '--version') {
+  process.stdout.write(`${pkg.name}/${pkg.version}\n`)
+} else {
+  // A reader that is gone (`| head`) must not end the run with a stack trace; the write itself sees it too (cli/output.ts).
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+  const cancel = new AbortController()
+  process.on('SIGINT', () => {
+    // The second Ctrl-C does not wait for anything.
+    if (cancel.signal.aborted) process.exit(130)
+    cancel.abort()
+  })
+  const { run } = await import('./cli/run.js')
+  const code = await run({
+    argv,
+    root: dirname(dirname(fileURLToPath(import.meta.url))),
+    commands: {
+      'drain-check': async () => (await import('./commands/drain-check.js')).default,
+    },
+    streams: { stdout: process.stdout, stderr: process.stderr, env: process.env },
+    signal: cancel.signal,
+  })
+  // Everything is written; a connection that the server keeps open would hold the process.
+  process.exit(code)
+}
