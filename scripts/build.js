@@ -4,6 +4,7 @@
  * Plain JavaScript, for it runs before anything is built, on every Node that package.json allows.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -16,6 +17,24 @@ const banner = [
   `import{dirname as __pathDirname}from'node:path'`,
   `const require=__createRequire(import.meta.url),__filename=__fileURLToPath(import.meta.url),__dirname=__pathDirname(__filename)`,
 ].join(';')
+
+/**
+ * What oclif loads at every start for things this program never does: looking for commands and plugins on disk, spinners, asking
+ * Windows for its shell. Each is a third of oclif's weight together; one that is used after all says so.
+ */
+const leftOut = {
+  name: 'left-out',
+  setup(builder) {
+    const names = /^(tinyglobby|minimatch|cli-spinners|wsl-utils)$/
+    builder.onResolve({ filter: names }, ({ path }) => ({ path, namespace: 'left-out' }))
+    builder.onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path }) => ({
+      contents: `module.exports = new Proxy({}, { get(_, key) {
+        if (key === '__esModule' || key === 'then') return undefined
+        throw new Error('${path} is not in the bundle (scripts/build.js leaves it out)')
+      } })`,
+    }))
+  },
+}
 
 const shared = {
   absWorkingDir: root,
@@ -37,6 +56,9 @@ const { metafile } = await build({
   minify: true,
   keepNames: true,
   metafile: true,
+  // The package gives Node its CommonJS build, of which nothing can be left out; this is the same code as ES modules.
+  plugins: [leftOut],
+  alias: { yaml: join(root, 'node_modules/yaml/browser/index.js') },
   banner: { js: banner },
 })
 await mkdir(`${root}/build`, { recursive: true })

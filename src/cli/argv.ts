@@ -6,6 +6,7 @@ export interface FlagShape {
   type: 'boolean' | 'option'
   char?: string | undefined
   multiple?: boolean | undefined
+  options?: readonly string[] | undefined
 }
 export type FlagShapes = Record<string, FlagShape>
 
@@ -38,6 +39,9 @@ export function normalizeArgv(argv: readonly string[], flags: FlagShapes): strin
     }
     const value = inline ?? rest.shift()
     if (value === undefined) throw new UsageError(`flag needs a value: ${spelled}`)
+    if (flag.options && !flag.options.includes(value)) {
+      throw new UsageError(`invalid value "${value}" for ${spelled}: it takes ${flag.options.join(', ')}`)
+    }
     const token = `--${name}=${value}`
     if (flag.multiple) given.set(name, [...(given.get(name) ?? []), token])
     else given.set(name, [token])

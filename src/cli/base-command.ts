@@ -1,4 +1,7 @@
 import { Command } from '@oclif/core/command'
+import { CLIError } from '@oclif/core/errors'
+import type { Input, OutputArgs, OutputFlags, ParserOutput } from '@oclif/core/interfaces'
+import { UsageError } from './errors.js'
 import { sharedFlags } from './flags.js'
 import type { CommandResult } from './result.js'
 
@@ -10,6 +13,19 @@ export abstract class BaseCommand extends Command {
   static override readonly baseFlags = sharedFlags
 
   abstract override run(): Promise<CommandResult>
+
+  /** What oclif's parser refuses is a mistake in the command line, told in one line and without its "See more help". */
+  protected override async parse<F extends OutputFlags<F>, B extends OutputFlags<B>, A extends OutputArgs<A>>(
+    options?: Input<F, B, A>,
+    argv?: string[],
+  ): Promise<ParserOutput<F, B, A>> {
+    try {
+      return await super.parse(options, argv)
+    } catch (error) {
+      if (!(error instanceof CLIError)) throw error
+      throw new UsageError(error.message.replace(/\s*See more help with --help$/, '').replace(/\s+/g, ' '))
+    }
+  }
 
   /** oclif would print here, and set the exit code by another rule. */
   protected override async catch(error: Error): Promise<never> {

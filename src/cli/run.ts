@@ -1,5 +1,4 @@
 import { Config } from '@oclif/core/config'
-import { CLIError } from '@oclif/core/errors'
 import pkg from '../../package.json' with { type: 'json' }
 import { commandWord, type FlagShapes, normalizeArgv, peekFlag } from './argv.js'
 import { CancelledError, errorDocument, UsageError } from './errors.js'
@@ -40,8 +39,7 @@ export async function run(options: RunOptions): Promise<ExitCode> {
     await printResult(result, format, styleFor(streams, format, noColor(argv)), streams)
     return result.exitCode
   } catch (error) {
-    const told = error instanceof CLIError ? new UsageError(error.message) : error
-    const document = errorDocument(told)
+    const document = errorDocument(error)
     const trace = wantsTrace(argv) && error instanceof Error ? (error.stack ?? '') : ''
     await printError(document, outputFormat(argv), trace, streams)
     return document.code
