@@ -66,7 +66,9 @@ const bareTime = medians.get(bare) ?? Number.NaN
 const kubectlTime = medians.get(kubectl)
 
 console.log(`Node ${process.version}, median of ${runs} runs`)
-console.log(`${''.padEnd(26)}${'time'.padStart(9)}${'to node'.padStart(10)}${'aim'.padStart(7)}${'to kubectl'.padStart(12)}`)
+console.log(
+  `${''.padEnd(26)}${'time'.padStart(9)}${'to node'.padStart(10)}${'aim'.padStart(7)}${'to kubectl'.padStart(12)}`,
+)
 for (const [candidate, time] of medians) {
   const toKubectl = kubectlTime === undefined ? '' : `${(time / kubectlTime).toFixed(2)}×`
   console.log(

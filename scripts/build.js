@@ -3,7 +3,7 @@
  * `--manifest` also writes oclif.manifest.json, from which help is printed without loading a command; it is committed.
  * Plain JavaScript, for it runs before anything is built, on every Node that package.json allows.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -20,12 +20,12 @@ const banner = [
 
 /**
  * What oclif loads at every start for things this program never does: looking for commands and plugins on disk, spinners, asking
- * Windows for its shell. Each is a third of oclif's weight together; one that is used after all says so.
+ * Windows for its shell, compiling TypeScript. A third of oclif's weight; one that is used after all says so.
  */
 const leftOut = {
   name: 'left-out',
   setup(builder) {
-    const names = /^(tinyglobby|minimatch|cli-spinners|wsl-utils)$/
+    const names = /^(tinyglobby|minimatch|cli-spinners|wsl-utils|typescript)$/
     builder.onResolve({ filter: names }, ({ path }) => ({ path, namespace: 'left-out' }))
     builder.onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path }) => ({
       contents: `module.exports = new Proxy({}, { get(_, key) {
@@ -46,7 +46,6 @@ const shared = {
   legalComments: 'none',
 }
 
-await rm(`${root}/dist`, { recursive: true, force: true })
 const { metafile } = await build({
   ...shared,
   entryPoints: { main: 'src/main.ts' },
@@ -61,6 +60,11 @@ const { metafile } = await build({
   alias: { yaml: join(root, 'node_modules/yaml/browser/index.js') },
   banner: { js: banner },
 })
+// Old chunks go last: a program that runs meanwhile, or a second build, finds its own.
+const current = new Set(Object.keys(metafile.outputs))
+for (const name of await readdir(`${root}/dist`, { recursive: true })) {
+  if (name.endsWith('.js') && !current.has(`dist/${name.replaceAll('\\', '/')}`)) await rm(`${root}/dist/${name}`)
+}
 await mkdir(`${root}/build`, { recursive: true })
 await writeFile(`${root}/build/meta.json`, JSON.stringify(metafile))
 
@@ -71,8 +75,8 @@ if (process.argv.includes('--manifest')) {
     outdir: 'build',
     packages: 'external',
   })
-  const { Config } = await import('@oclif/core')
-  const config = await Config.load({ root, ignoreManifest: true, errorOnManifestCreate: true })
-  const { manifest } = config.plugins.get(config.name)
-  await writeFile(`${root}/oclif.manifest.json`, `${JSON.stringify(manifest, null, 2)}\n`)
+  const { Plugin } = await import('@oclif/core')
+  const plugin = new Plugin({ root, ignoreManifest: true, errorOnManifestCreate: true })
+  await plugin.load()
+  await writeFile(`${root}/oclif.manifest.json`, `${JSON.stringify(plugin.manifest, null, 2)}\n`)
 }

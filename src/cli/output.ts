@@ -1,3 +1,4 @@
+import { neutralise } from '../present/text.js'
 import type { ErrorDocument } from './errors.js'
 import type { OutputFormat } from './flags.js'
 import type { CommandResult, Style } from './result.js'
@@ -51,18 +52,35 @@ export async function printError(
   if (trace !== '') await write(to.stderr, `${printable(trace)}\n`)
 }
 
+/** As `neutralise` has it, but the line breaks and the indentation of the document are its own. */
+const UNSAFE = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
+
 async function serialize(document: object, format: 'json' | 'yaml'): Promise<string> {
-  if (format === 'json') return `${JSON.stringify(document, null, 2)}\n`
-  const { stringify } = await import('yaml')
+  const json = JSON.stringify(document, null, 2)
+  // JSON and YAML are read on terminals too. Both have escapes that a reader of the document turns back.
+  if (format === 'json') return `${json.replace(UNSAFE, (char) => utf16Escapes(char))}\n`
+  const { Document, visit } = await import('yaml')
   // Through JSON, so that both forms hold the same: what JSON drops (undefined) is dropped here too.
-  return stringify(JSON.parse(JSON.stringify(document)), { lineWidth: 0, aliasDuplicateObjects: false })
+  const yaml = new Document(JSON.parse(json), { aliasDuplicateObjects: false })
+  visit(yaml, {
+    Scalar(_, scalar) {
+      // Only double quotes have escapes.
+      if (typeof scalar.value === 'string' && scalar.value.search(UNSAFE) !== -1) scalar.type = 'QUOTE_DOUBLE'
+    },
+  })
+  return yaml.toString({ lineWidth: 0 }).replace(UNSAFE, (char) => {
+    return `\\U${(char.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`
+  })
 }
 
-/** Names and messages come from the cluster: an escape sequence in one must not reach the terminal. */
+function utf16Escapes(char: string): string {
+  return Array.from({ length: char.length }, (_, i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`).join(
+    '',
+  )
+}
+
 function printable(text: string): string {
-  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, (char) => {
-    return char === '\t' ? ' ' : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`
-  })
+  return text.split('\n').map(neutralise).join('\n')
 }
 
 /** Ends when the stream has taken the text, or when its reader is gone (`| head`), which is no error of ours. */
