@@ -53,13 +53,12 @@ export function renderDrainReport(report: DrainReport, options: DrainViewOptions
     .join('\n\n')}\n`
 }
 
-/** `-o name`: the pods that make the answer "not safe", one per line; empty when there are none. */
-export function renderNames(report: DrainReport): string {
+/** `-o name`: the pods that make the answer "not safe". */
+export function renderNames(report: DrainReport): string[] {
   return report.pods
     .filter((pod) => wordsOf(pod).some((word) => report.notSafe.includes(word)))
-    .map((pod) => `${neutralise(`pod/${idOf(pod)}`)}\n`)
+    .map((pod) => neutralise(`pod/${idOf(pod)}`))
     .sort(compare)
-    .join('')
 }
 
 interface View {
@@ -306,9 +305,11 @@ function podTable(view: View): string[] {
   for (const [verdict, count] of sums) rows.push(columns.map(({ sum }) => sum?.(verdict, count) ?? { lines: [] }))
   const all = columns.map(({ column }) => column)
   // Room is made by moving the less needed columns below the pod's name, before the table is given up for records.
-  for (const headers of [[], ['OWNER'], ['OWNER', 'NODE']]) {
-    const lines = grid(...fold(all, rows, headers), view)
-    if (lines !== null) return lines
+  for (const breakNames of [false, true]) {
+    for (const headers of [[], ['OWNER'], ['OWNER', 'NODE']]) {
+      const lines = grid(...fold(all, rows, headers), { width: view.width, color: view.color, breakNames })
+      if (lines !== null) return lines
+    }
   }
   return records(all, rows, view)
 }
@@ -455,7 +456,11 @@ function plural(count: number, noun: string): string {
 function groupBy<T>(items: readonly T[], keysOf: (item: T) => string[]): Map<string, T[]> {
   const groups = new Map<string, T[]>()
   for (const item of items) {
-    for (const key of keysOf(item)) groups.set(key, [...(groups.get(key) ?? []), item])
+    for (const key of keysOf(item)) {
+      const group = groups.get(key)
+      if (group === undefined) groups.set(key, [item])
+      else group.push(item)
+    }
   }
   return groups
 }

@@ -27,6 +27,8 @@ export interface TableOptions {
   color: boolean
   /** Columns left of the table. */
   indent?: number
+  /** Names may be broken after a `/`; else they stay on one line. */
+  breakNames?: boolean
 }
 
 /** Stands where a cell has nothing to say. */
@@ -36,7 +38,11 @@ const SUB_INDENT = 2
 
 /** A table of at most `width` cells, or {@link records} when there is no room for one. */
 export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], options: TableOptions): string[] {
-  return grid(columns, rows, options) ?? records(columns, rows, options)
+  return (
+    grid(columns, rows, options) ??
+    grid(columns, rows, { ...options, breakNames: true }) ??
+    records(columns, rows, options)
+  )
 }
 
 /**
@@ -49,12 +55,17 @@ export function grid(
   options: TableOptions,
 ): string[] | null {
   const indent = options.indent ?? 0
-  const natural = columns.map((column, index) =>
-    Math.max(displayWidth(column.header), ...rows.map((row) => cellWidth(row[index]))),
-  )
+  const widest = (first: number, index: number, widthOf: (cell: Cell | undefined) => number) =>
+    rows.reduce((width, row) => Math.max(width, widthOf(row[index])), first)
+  const natural = columns.map((column, index) => widest(displayWidth(column.header), index, cellWidth))
   const least = columns.map((column, index) => {
-    const pieces = column.content === 'name' ? rows.map((row) => longestPiece(row[index], column.hang ?? 0)) : []
-    return Math.min(natural[index] ?? 0, Math.max(column.min, ...pieces))
+    const whole = natural[index] ?? 0
+    if (column.content === 'prose') return Math.min(whole, column.min)
+    if (options.breakNames !== true) return whole
+    return Math.min(
+      whole,
+      widest(column.min, index, (cell) => longestPiece(cell, column.hang ?? 0)),
+    )
   })
   const widths = share(columns, natural, least, options.width - indent - GAP * (columns.length - 1))
   if (widths === null) return null
