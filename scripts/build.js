@@ -4,7 +4,6 @@
  * Plain JavaScript, for it runs before anything is built, on every Node that package.json allows.
  */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -55,15 +54,14 @@ const { metafile } = await build({
   minify: true,
   keepNames: true,
   metafile: true,
-  // The package gives Node its CommonJS build, of which nothing can be left out; this is the same code as ES modules.
   plugins: [leftOut],
-  alias: { yaml: join(root, 'node_modules/yaml/browser/index.js') },
   banner: { js: banner },
 })
 // Old chunks go last: a program that runs meanwhile, or a second build, finds its own.
 const current = new Set(Object.keys(metafile.outputs))
 for (const name of await readdir(`${root}/dist`, { recursive: true })) {
-  if (name.endsWith('.js') && !current.has(`dist/${name.replaceAll('\\', '/')}`)) await rm(`${root}/dist/${name}`)
+  if (name.endsWith('.js') && !current.has(`dist/${name.replaceAll('\\', '/')}`))
+    await rm(`${root}/dist/${name}`, { force: true })
 }
 await mkdir(`${root}/build`, { recursive: true })
 await writeFile(`${root}/build/meta.json`, JSON.stringify(metafile))

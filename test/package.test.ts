@@ -47,7 +47,8 @@ it('the package holds what a user needs and nothing else', () => {
     const allowed = [
       /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|oclif\.manifest\.json)$/,
       /^bin\/run\.js$/,
-      /^dist\/(main\.js|chunks\/[\w-]+\.js|demo\.json)$/,
+      /^dist\/(main\.js|chunks\/[\w-]+\.js)$/,
+      /^demo\/cluster\.json$/,
       /^schemas\/[\w.-]+\.schema\.json$/,
       /^docs\/[\w-]+\.md$/,
     ]

@@ -59,7 +59,7 @@ describe('a start loads', () => {
 
   it('for drain-check, before it knows where the cluster is, no client and no terminal library', () => {
     const { bytes, packages } = closure(MAIN, RUN, 'src/commands/drain-check.ts')
-    for (const name of ['@kubernetes/client-node', 'yaml', 'ink', 'react', 'ssh2', 'typescript']) {
+    for (const name of ['@kubernetes/client-node', 'js-yaml', 'ink', 'react', 'ssh2', 'typescript']) {
       expect(packages).not.toContain(name)
     }
     expect(bytes).toBeLessThan(450_000)

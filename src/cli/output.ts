@@ -59,16 +59,13 @@ async function serialize(document: object, format: 'json' | 'yaml'): Promise<str
   const json = JSON.stringify(document, null, 2)
   // JSON and YAML are read on terminals too. Both have escapes that a reader of the document turns back.
   if (format === 'json') return `${json.replace(UNSAFE, (char) => utf16Escapes(char))}\n`
-  const { Document, visit } = await import('yaml')
+  const { dump } = await import('js-yaml')
   // Through JSON, so that both forms hold the same: what JSON drops (undefined) is dropped here too.
-  const yaml = new Document(JSON.parse(json), { aliasDuplicateObjects: false })
-  visit(yaml, {
-    Scalar(_, scalar) {
-      // Only double quotes have escapes.
-      if (typeof scalar.value === 'string' && scalar.value.search(UNSAFE) !== -1) scalar.type = 'QUOTE_DOUBLE'
-    },
-  })
-  return yaml.toString({ lineWidth: 0 }).replace(UNSAFE, (char) => {
+  const value: unknown = JSON.parse(json)
+  const yaml = dump(value, { lineWidth: -1, noRefs: true })
+  if (yaml.search(UNSAFE) === -1) return yaml
+  // Only double quotes have escapes.
+  return dump(value, { lineWidth: -1, noRefs: true, quotingType: '"', forceQuotes: true }).replace(UNSAFE, (char) => {
     return `\\U${(char.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`
   })
 }
