@@ -95,12 +95,14 @@ export interface VolumeMount {
   readOnly?: boolean
   subPath?: string
   mountPropagation?: string
+  bindMountOptions?: string[]
 }
 
 export interface Container {
   name: string
   image?: string
   restartPolicy?: string
+  restartPolicyRules?: { action?: string }[]
   resources?: ResourceRequirements
   ports?: ContainerPort[]
   volumeMounts?: VolumeMount[]
