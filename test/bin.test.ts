@@ -1,0 +1,75 @@
+/** What only the real process shows: exit codes, streams that close, signals, and how the program is found by kubectl. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const bin = fileURLToPath(new URL('../bin/run.js', import.meta.url))
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+
+function storage(...argv: string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [bin, ...argv], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+function ended(child: ChildProcess): Promise<{ code: number | null; signal: string | null; stderr: string }> {
+  let stderr = ''
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString()
+  })
+  return new Promise((resolve) => child.on('close', (code, signal) => resolve({ code, signal, stderr })))
+}
+
+describe('the program', () => {
+  it('prints its version, and only that', () => {
+    expect(storage('--version')).toMatchObject({ status: 0, stdout: `kubectl-storage/${version}\n`, stderr: '' })
+  })
+
+  it('prints help when nothing is asked', () => {
+    const { status, stdout, stderr } = storage()
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain('drain-check')
+  })
+
+  it('shows a real example in the help of a command', () => {
+    const { status, stdout } = storage('drain-check', '--help')
+    expect(status).toBe(0)
+    expect(stdout).toContain('$ kubectl storage drain-check k8s-node-2 --from demo')
+  })
+
+  it('is what kubectl finds as `kubectl storage`: a file of that name on PATH that can be run', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kubectl-storage-'))
+    try {
+      chmodSync(bin, 0o755)
+      symlinkSync(bin, join(folder, 'kubectl-storage'))
+      const env = { ...process.env, PATH: [folder, process.env.PATH].join(delimiter) }
+      expect(spawnSync('kubectl-storage', ['--version'], { env, encoding: 'utf8' })).toMatchObject({ status: 0 })
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('the way it ends', () => {
+  it.each<[string, string[], number]>([
+    ['unknown command', ['drian-check'], 2],
+    ['unknown flag', ['drain-check', '--form', 'demo'], 2],
+    ['missing value', ['drain-check', '--from'], 2],
+    ['no node', ['drain-check', '--from', 'demo'], 2],
+    ['unknown word to accept', ['drain-check', 'k8s-node-2', '--accept', 'stuk', '--from', 'demo'], 2],
+  ])('%s: the same code in every form, told on the right stream', (_, argv, code) => {
+    const plain = storage(...argv)
+    expect(plain).toMatchObject({ status: code, stdout: '' })
+    expect(plain.stderr).toMatch(/^Error: /)
+    const json = storage('-o', 'json', ...argv)
+    expect(json).toMatchObject({ status: code, stderr: '' })
+    expect(JSON.parse(json.stdout)).toMatchObject({ apiVersion: 'kubectl-storage/v1', kind: 'Error', code })
+  })
+
+  it('is quiet when the reader of its output is gone', async () => {
+    const child = spawn(process.execPath, [bin, 'drain-check', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
+    child.stdout.destroy()
+    expect(await ended(child)).toEqual({ code: 0, signal: null, stderr: '' })
+  })
+})
