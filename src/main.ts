@@ -28,7 +28,7 @@ if (argv.length === 1 && argv[0] === '--version') {
     commands: {
       'drain-check': async () => (await import('./commands/drain-check.js')).default,
     },
-    streams: { stdout: process.stdout, stderr: process.stderr, env: process.env },
+    streams: { stdout: process.stdout, stderr: process.stderr, stdin: process.stdin, env: process.env },
     signal: cancel.signal,
   })
   // Everything is written; a connection that the server keeps open would hold the process.

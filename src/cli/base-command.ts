@@ -1,9 +1,21 @@
+import type { Readable } from 'node:stream'
 import { Command } from '@oclif/core/command'
+import type { Config } from '@oclif/core/config'
 import { CLIError } from '@oclif/core/errors'
 import type { Input, OutputArgs, OutputFlags, ParserOutput } from '@oclif/core/interfaces'
 import { UsageError } from './errors.js'
 import { sharedFlags } from './flags.js'
 import type { CommandResult } from './result.js'
+
+/** What a command has of the process it runs in. */
+export interface CommandContext {
+  env: NodeJS.ProcessEnv
+  stdin: Readable & { isTTY?: boolean }
+  /** Aborted when the user cancels. */
+  signal: AbortSignal
+  /** For `-v`: told on stderr when the level asked for is high enough. */
+  debug(level: number, line: string): void
+}
 
 /**
  * What every command is to the runner (run.ts): flags in, result out. A command neither prints nor exits; so there is one place
@@ -12,7 +24,20 @@ import type { CommandResult } from './result.js'
 export abstract class BaseCommand extends Command {
   static override readonly baseFlags = sharedFlags
 
+  constructor(
+    argv: string[],
+    config: Config,
+    protected readonly context: CommandContext,
+  ) {
+    super(argv, config)
+  }
+
   abstract override run(): Promise<CommandResult>
+
+  /** From the flags to the result; oclif's way in, which its own start would call. */
+  async start(): Promise<CommandResult> {
+    return (await this._run()) as CommandResult
+  }
 
   /** What oclif's parser refuses is a mistake in the command line, told in one line and without its "See more help". */
   protected override async parse<F extends OutputFlags<F>, B extends OutputFlags<B>, A extends OutputArgs<A>>(

@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import type { ConnectionFlags } from '../cluster/connection.js'
 
 export const OUTPUTS = ['table', 'wide', 'json', 'yaml', 'name'] as const
 export type OutputFormat = (typeof OUTPUTS)[number]
@@ -60,6 +61,35 @@ export const connectionFlags = {
   }),
   token: Flags.string({ helpGroup: CONNECTION, helpValue: 'TOKEN', description: 'bearer token' }),
   user: Flags.string({ helpGroup: CONNECTION, helpValue: 'NAME', description: 'user of the kubeconfig to use' }),
+}
+
+type Given = Partial<Record<keyof typeof connectionFlags, string | boolean | string[] | undefined>>
+
+/** The flags as the cluster layer names them; what was not given is left out. */
+export function connectionOf(flags: Given): ConnectionFlags {
+  const text = (name: keyof typeof connectionFlags): string | undefined => {
+    const value = flags[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  const asGroup = flags['as-group']
+  return {
+    as: text('as'),
+    asGroup: Array.isArray(asGroup) ? asGroup : undefined,
+    asUid: text('as-uid'),
+    certificateAuthority: text('certificate-authority'),
+    clientCertificate: text('client-certificate'),
+    clientKey: text('client-key'),
+    cluster: text('cluster'),
+    context: text('context'),
+    insecureSkipTlsVerify: flags['insecure-skip-tls-verify'] === true ? true : undefined,
+    kubeconfig: text('kubeconfig'),
+    namespace: text('namespace'),
+    requestTimeout: text('request-timeout'),
+    server: text('server'),
+    tlsServerName: text('tls-server-name'),
+    token: text('token'),
+    user: text('user'),
+  }
 }
 
 export const outputFlags = {

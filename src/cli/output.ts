@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { neutralise } from '../present/text.js'
 import type { ErrorDocument } from './errors.js'
 import type { OutputFormat } from './flags.js'
@@ -7,7 +8,8 @@ import type { CommandResult, Style } from './result.js'
 export interface Streams {
   stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
   stderr: NodeJS.WritableStream
-  env: Record<string, string | undefined>
+  stdin: Readable & { isTTY?: boolean }
+  env: NodeJS.ProcessEnv
 }
 
 /** Where no terminal says how wide it is: a log or a file, read on a screen later. */

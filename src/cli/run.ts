@@ -1,6 +1,8 @@
 import { Config } from '@oclif/core/config'
 import pkg from '../../package.json' with { type: 'json' }
+import { neutralise } from '../present/text.js'
 import { commandWord, type FlagShapes, normalizeArgv, peekFlag } from './argv.js'
+import type { CommandContext } from './base-command.js'
 import { CancelledError, errorDocument, UsageError } from './errors.js'
 import { EXIT, type ExitCode } from './exit-codes.js'
 import { OUTPUTS, type OutputFormat, sharedFlags } from './flags.js'
@@ -8,12 +10,12 @@ import { printError, printResult, type Streams, styleFor } from './output.js'
 import type { CommandResult } from './result.js'
 import { didYouMean } from './suggest.js'
 
-/** What is used of a command class; its `run` is oclif's: a new instance, and then that one's `run`. */
+/** What is used of a command class. */
 export interface CommandClass {
   id: string
   flags: FlagShapes
   baseFlags?: FlagShapes
-  run(argv: string[], config: Config): Promise<unknown>
+  new (argv: string[], config: Config, context: CommandContext): { start(): Promise<CommandResult> }
 }
 
 /** Command name to a loader of its class, so that only the command that runs is loaded. */
@@ -29,6 +31,9 @@ export interface RunOptions {
   signal: AbortSignal
 }
 
+/** From this `-v` on, an unforeseen error comes with its trace. */
+const TRACE_LEVEL = 9
+
 /** Runs one command line to its end and says how the process should exit. Never throws. */
 export async function run(options: RunOptions): Promise<ExitCode> {
   const { argv, streams, signal } = options
@@ -40,14 +45,15 @@ export async function run(options: RunOptions): Promise<ExitCode> {
     return result.exitCode
   } catch (error) {
     const document = errorDocument(error)
-    const trace = wantsTrace(argv) && error instanceof Error ? (error.stack ?? '') : ''
+    const trace = verbosityOf(argv) >= TRACE_LEVEL && error instanceof Error ? (error.stack ?? '') : ''
     await printError(document, outputFormat(argv), trace, streams)
     return document.code
   }
 }
 
 /** The result of the command; undefined when it was help that was asked for, which is printed already. */
-async function dispatch({ argv, root, commands, streams }: RunOptions): Promise<CommandResult | undefined> {
+async function dispatch(options: RunOptions): Promise<CommandResult | undefined> {
+  const { argv, root, commands, streams } = options
   const command = commandWord(argv, sharedFlags)
   if (command === undefined || command.word === 'help' || asksHelp(argv)) {
     const topic = command?.word === 'help' ? commandWord(argv.slice(command.at + 1), sharedFlags) : command
@@ -63,7 +69,19 @@ async function dispatch({ argv, root, commands, streams }: RunOptions): Promise<
   Class.id = command.word
   const words = [...argv.slice(0, command.at), ...argv.slice(command.at + 1)]
   const normal = normalizeArgv(words, { ...Class.baseFlags, ...Class.flags })
-  return (await Class.run(normal, await loadConfig(root))) as CommandResult
+  return new Class(normal, await loadConfig(root), context(options)).start()
+}
+
+function context({ argv, streams, signal }: RunOptions): CommandContext {
+  const verbosity = verbosityOf(argv)
+  return {
+    env: streams.env,
+    stdin: streams.stdin,
+    signal,
+    debug: (level, line) => {
+      if (level <= verbosity) streams.stderr.write(`${neutralise(line)}\n`)
+    },
+  }
 }
 
 async function printHelp(root: string, topic: string | undefined, streams: Streams): Promise<void> {
@@ -102,8 +120,8 @@ function noColor(argv: readonly string[]): boolean {
   return argv.includes('--no-color')
 }
 
-function wantsTrace(argv: readonly string[]): boolean {
-  return Number(peekFlag(argv, 'v', 'v') ?? 0) >= 9
+function verbosityOf(argv: readonly string[]): number {
+  return Number(peekFlag(argv, 'v', 'v') ?? 0)
 }
 
 function cancelled(signal: AbortSignal): Promise<never> {

@@ -1,4 +1,4 @@
-import { Writable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import * as Flags from '@oclif/core/flags'
 import { load as parseYaml } from 'js-yaml'
@@ -39,7 +39,13 @@ async function runWith(
 ): Promise<{ code: ExitCode; stdout: string; stderr: string }> {
   const stdout = new Sink()
   const stderr = new Sink()
-  const code = await run({ argv, root, commands: loaders(body), streams: { stdout, stderr, env: {} }, signal })
+  const code = await run({
+    argv,
+    root,
+    commands: loaders(body),
+    streams: { stdout, stderr, stdin: Readable.from([]), env: {} },
+    signal,
+  })
   return { code, stdout: stdout.text, stderr: stderr.text }
 }
 
