@@ -1,0 +1,85 @@
+import type { OwnerObject, OwnerReference, Pod } from '../../cluster/objects.js'
+import type { ClusterSnapshot, KindStatus } from '../../cluster/snapshot.js'
+import { controllerOf } from './drain-filters.js'
+
+const builtIn = new Set([
+  'ReplicaSet.apps', 'Deployment.apps', 'StatefulSet.apps', 'DaemonSet.apps', 'Job.batch', 'CronJob.batch', 'ReplicationController',
+])
+
+/** `Kind.group`, or `Kind` for the core group: the key of {@link ClusterSnapshot.ownerKinds}. */
+export function ownerKind({ apiVersion, kind }: { apiVersion: string; kind: string }): string {
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+  return group === '' ? kind : `${kind}.${group}`
+}
+
+/** A controller that Kubernetes itself has no rule for: an operator's own resource. */
+export function isCustom(owner: { apiVersion: string; kind: string }): boolean {
+  return !builtIn.has(ownerKind(owner))
+}
+
+export interface Link {
+  reference: OwnerReference
+  /** The object; null when it is not there, undefined when its kind was not read. */
+  object: OwnerObject | null | undefined
+}
+
+export interface Chain {
+  /** From the pod's controller upwards. */
+  links: Link[]
+  /** Why nothing re-creates the pod; null when something does. */
+  gone: string | null
+  /** Owner kinds that were not read although a reference names them. */
+  unread: string[]
+}
+
+/** Finds controllers by kind and uid. */
+export class OwnerIndex {
+  readonly #byUid = new Map<string, OwnerObject>()
+  readonly #names = new Set<string>()
+  readonly #kinds: Readonly<Record<string, KindStatus>>
+
+  constructor(snapshot: Pick<ClusterSnapshot, 'owners' | 'ownerKinds'>) {
+    this.#kinds = snapshot.ownerKinds
+    for (const owner of snapshot.owners) {
+      if (owner.metadata.uid) this.#byUid.set(`${ownerKind(owner)} ${owner.metadata.uid}`, owner)
+      this.#names.add(`${ownerKind(owner)} ${owner.metadata.namespace ?? ''}/${owner.metadata.name}`)
+    }
+  }
+
+  wasRead(kind: string): boolean {
+    return Object.hasOwn(this.#kinds, kind) && this.#kinds[kind]?.state === 'read'
+  }
+
+  /** Whether an object of that kind and name is there; a kind that was not read is believed to be. */
+  exists(kind: string, namespace: string, name: string): boolean {
+    return !this.wasRead(kind) || this.#names.has(`${kind} ${namespace}/${name}`)
+  }
+
+  find(reference: OwnerReference): OwnerObject | null | undefined {
+    const kind = ownerKind(reference)
+    const found = this.#byUid.get(`${kind} ${reference.uid}`)
+    if (found !== undefined) return found
+    return this.wasRead(kind) ? null : undefined
+  }
+
+  /** The pod's controllers, and whether they are all there to re-create it. */
+  chain(pod: Pod): Chain {
+    const links: Link[] = []
+    const unread: string[] = []
+    let gone: string | null = null
+    let reference = controllerOf(pod)
+    if (reference === undefined) return { links, gone: 'no controller re-creates it', unread }
+    const seen = new Set<string>()
+    while (reference !== undefined && !seen.has(reference.uid)) {
+      seen.add(reference.uid)
+      const object = this.find(reference)
+      links.push({ reference, object })
+      const name = `${reference.kind} ${reference.name}`
+      if (object === null) gone ??= `its ${links.length === 1 ? 'controller' : 'owner'} ${name} does not exist any more`
+      else if (object === undefined) unread.push(ownerKind(reference))
+      else if (object.metadata.deletionTimestamp) gone ??= `its ${links.length === 1 ? 'controller' : 'owner'} ${name} is being deleted`
+      reference = object?.metadata.ownerReferences?.find((owner) => owner.controller === true)
+    }
+    return { links, gone, unread }
+  }
+}

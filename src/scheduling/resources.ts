@@ -1,0 +1,130 @@
+import type { Container, ContainerStatus, Pod, ResourceList } from '../cluster/objects.js'
+import { quantityMilliValue, quantityValue } from './quantity.js'
+import type { Rules } from './wording.js'
+
+/**
+ * What a pod asks for or a node offers, as pkg/scheduler/framework Resource holds it. Units: cpu in thousandths, memory and
+ * ephemeral storage in bytes, pods and scalars (extended resources, huge pages) in whole units.
+ */
+export interface Resources {
+  cpu: number
+  memory: number
+  ephemeralStorage: number
+  pods: number
+  scalars: Map<string, number>
+}
+
+export function noResources(): Resources {
+  return { cpu: 0, memory: 0, ephemeralStorage: 0, pods: 0, scalars: new Map() }
+}
+
+const qualifiedName = /^([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$/
+
+/** pkg/scheduler/util IsScalarResourceName; other names (batch.example, storage) do not count. */
+function isScalar(name: string): boolean {
+  if (name.startsWith('hugepages-') || name.startsWith('attachable-volumes-') || name.includes('kubernetes.io/'))
+    return true
+  if (!name.includes('/') || name.startsWith('requests.')) return false
+  const parts = `requests.${name}`.split('/')
+  return parts.length === 2 && qualifiedName.test(parts[1] ?? '')
+}
+
+/** A resource list in the scheduler's units. */
+export function toResources(list: ResourceList | undefined): Resources {
+  const result = noResources()
+  for (const [name, quantity] of Object.entries(list ?? {})) {
+    if (name === 'cpu') result.cpu = quantityMilliValue(quantity)
+    else if (name === 'memory') result.memory = quantityValue(quantity)
+    else if (name === 'ephemeral-storage') result.ephemeralStorage = quantityValue(quantity)
+    else if (name === 'pods') result.pods = quantityValue(quantity)
+    else if (isScalar(name)) result.scalars.set(name, quantityValue(quantity))
+  }
+  return result
+}
+
+export function addResources(to: Resources, what: Resources, sign: 1 | -1 = 1): void {
+  to.cpu += sign * what.cpu
+  to.memory += sign * what.memory
+  to.ephemeralStorage += sign * what.ephemeralStorage
+  to.pods += sign * what.pods
+  for (const [name, amount] of what.scalars) to.scalars.set(name, (to.scalars.get(name) ?? 0) + sign * amount)
+}
+
+function raiseTo(to: Resources, floor: Resources): void {
+  to.cpu = Math.max(to.cpu, floor.cpu)
+  to.memory = Math.max(to.memory, floor.memory)
+  to.ephemeralStorage = Math.max(to.ephemeralStorage, floor.ephemeralStorage)
+  to.pods = Math.max(to.pods, floor.pods)
+  for (const [name, amount] of floor.scalars) to.scalars.set(name, Math.max(to.scalars.get(name) ?? 0, amount))
+}
+
+const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always'
+const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-')
+
+/** component-helpers/resource determineContainerReqs: while a resize is under way the larger of what is wanted, set and given counts. */
+function containerRequests(
+  container: Container,
+  status: ContainerStatus | undefined,
+  resizeInfeasible: boolean,
+): Resources {
+  const wanted = toResources(container.resources?.requests)
+  if (status?.resources === undefined) return wanted
+  const held = toResources(status.resources.requests)
+  raiseTo(held, toResources(status.allocatedResources))
+  if (!resizeInfeasible) raiseTo(held, wanted)
+  return held
+}
+
+/**
+ * component-helpers/resource PodRequests: containers and sidecars together, or the most that an init container needs beside the
+ * sidecars started before it, whichever is more; pod-level requests instead where they are set; overhead on top.
+ *
+ * `from`: 'spec' for a pod to be scheduled, 'status' for one that runs (what it holds, see {@link Rules.statusResources}).
+ */
+export function podRequests(
+  pod: Pod,
+  rules: Pick<Rules, 'podLevelResources' | 'statusResources'>,
+  from: 'spec' | 'status',
+): Resources {
+  const spec = pod.spec ?? {}
+  const statuses = new Map<string, ContainerStatus>()
+  if (from === 'status' && rules.statusResources) {
+    for (const status of [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]) {
+      statuses.set(status.name, status)
+    }
+  }
+  const pending = pod.status?.conditions?.find((condition) => condition.type === 'PodResizePending')
+  const infeasible = pending?.reason === 'Infeasible'
+
+  const total = noResources()
+  for (const container of spec.containers ?? []) {
+    addResources(total, containerRequests(container, statuses.get(container.name), infeasible))
+  }
+  const sidecars = noResources()
+  const highestInit = noResources()
+  for (const container of spec.initContainers ?? []) {
+    if (isSidecar(container)) {
+      const requests = containerRequests(container, statuses.get(container.name), infeasible)
+      addResources(total, requests)
+      addResources(sidecars, requests)
+      raiseTo(highestInit, sidecars)
+    } else {
+      const requests = toResources(container.resources?.requests)
+      addResources(requests, sidecars)
+      raiseTo(highestInit, requests)
+    }
+  }
+  raiseTo(total, highestInit)
+
+  if (rules.podLevelResources) {
+    const podLevel = Object.entries(spec.resources?.requests ?? {}).filter(([name]) => isPodLevel(name))
+    const set = toResources(Object.fromEntries(podLevel))
+    for (const [name] of podLevel) {
+      if (name === 'cpu') total.cpu = set.cpu
+      else if (name === 'memory') total.memory = set.memory
+      else total.scalars.set(name, set.scalars.get(name) ?? 0)
+    }
+  }
+  addResources(total, toResources(spec.overhead))
+  return total
+}
