@@ -50,7 +50,7 @@ it('the package holds what a user needs and nothing else', () => {
       /^dist\/(main\.js|chunks\/[\w-]+\.js)$/,
       /^demo\/cluster\.json$/,
       /^schemas\/[\w.-]+\.schema\.json$/,
-      /^docs\/[\w-]+\.md$/,
+      /^docs\/[\w-]+\.(md|yaml)$/,
     ]
     expect(paths.filter((path) => !allowed.some((pattern) => pattern.test(path)))).toEqual([])
     for (const path of ['package.json', 'LICENSE', 'bin/run.js', 'dist/main.js', 'oclif.manifest.json']) {
