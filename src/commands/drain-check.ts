@@ -3,9 +3,17 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.js'
 import { UsageError } from '../cli/errors.js'
 import { EXIT, type ExitCode } from '../cli/exit-codes.js'
+import { connectionOf } from '../cli/flags.js'
 import type { CommandResult } from '../cli/result.js'
 import { didYouMean } from '../cli/suggest.js'
+import { parseSelector } from '../cluster/labels.js'
+import { type OwnerWanted, readCluster } from '../cluster/read.js'
+import type { ClusterSnapshot, KindName } from '../cluster/snapshot.js'
+import { planDrain } from '../drain/plan.js'
+import { controllerOf } from '../drain/rules/drain-filters.js'
+import { resolveTargets, type Selection, type Targets } from '../drain/targets.js'
 import { ACCEPTABLE, type Acceptable, type DrainReport } from '../drain/types.js'
+import { renderDrainReport, renderNames } from '../drain/view.js'
 
 export default class DrainCheck extends BaseCommand {
   static override readonly summary = 'Tell what kubectl drain of these nodes would do, before it is done'
@@ -71,21 +79,96 @@ Exit code: 0 safe; 3 not safe (see --accept); 7 safe as far as could be read, bu
 
   override async run(): Promise<CommandResult> {
     const { args, flags } = await this.parse(DrainCheck)
-    const nodes = args.node ?? []
+    const names = args.node ?? []
+    const selector = flags.selector === '' ? undefined : flags.selector
     const pods = (flags.pod ?? []).map((text) => podName(text, flags.namespace))
     const accept = acceptedWords(flags.accept ?? [])
-    if (nodes.length === 0 && flags.selector === undefined && pods.length === 0) {
+    if (names.length === 0 && selector === undefined && pods.length === 0) {
       throw new UsageError('which nodes? none was named', [
         'name them: kubectl storage drain-check NODE...',
         'or select them by label: -l SELECTOR',
         'or name pods: --pod NAMESPACE/NAME',
       ])
     }
-    if (nodes.length > 0 && flags.selector !== undefined) {
+    if (names.length > 0 && selector !== undefined) {
       throw new UsageError('nodes are given by name or by -l, not both, as with kubectl drain')
     }
-    throw new Error(`not wired yet ${nodes} ${pods} ${accept}`)
+    const selection: Selection = {
+      nodes: names,
+      nodeSelector: selector === undefined ? null : parseSelector(selector),
+      pods,
+    }
+    const podSelector = flags['pod-selector'] ? parseSelector(flags['pod-selector']) : null
+
+    const { env, stdin, signal } = this.context
+    const snapshot = await readCluster({
+      from: flags.from,
+      stdin,
+      connection: connectionOf(flags),
+      env,
+      kinds: KINDS,
+      ownersOf: (read) => ownersToRead(read, selection),
+      signal,
+      debug: (line) => this.context.debug(REQUESTS_LEVEL, line),
+    })
+    const targets = resolveTargets(snapshot, selection)
+    if ('problem' in targets) throw targetError(targets, selector)
+    const report = planDrain(snapshot, {
+      nodes: targets.nodes,
+      nodeSelectorText: selector ?? null,
+      podSelector,
+      podSelectorText: podSelector === null ? null : (flags['pod-selector'] ?? null),
+      pods,
+      cordonOnly: flags['cordon-only'],
+      accept,
+      context: flags.context ?? null,
+      kubeconfig: flags.kubeconfig ?? null,
+    })
+    return {
+      exitCode: exitCodeOf(report),
+      document: report,
+      table: (style) => renderDrainReport(report, style),
+      names: () => renderNames(report),
+      warnings: report.warnings,
+    }
   }
+}
+
+/** From this `-v` on, requests are named. */
+const REQUESTS_LEVEL = 6
+
+const KINDS: readonly KindName[] = [
+  'Node',
+  'Pod',
+  'PersistentVolumeClaim',
+  'PersistentVolume',
+  'StorageClass',
+  'CSINode',
+  'CSIDriver',
+  'CSIStorageCapacity',
+  'VolumeAttachment',
+  'PodDisruptionBudget',
+  'Namespace',
+]
+
+/** The controllers of the pods on the nodes asked about; of a question that can't be answered, none. */
+function ownersToRead(snapshot: ClusterSnapshot, selection: Selection): OwnerWanted[] {
+  const targets = resolveTargets(snapshot, selection)
+  if ('problem' in targets) return []
+  const nodes = new Set(targets.nodes)
+  return snapshot.objects.Pod.filter((pod) => nodes.has(pod.spec?.nodeName ?? '')).flatMap((pod) => {
+    const reference = controllerOf(pod)
+    return reference === undefined ? [] : [{ namespace: pod.metadata.namespace, reference }]
+  })
+}
+
+function targetError(targets: Extract<Targets, { problem: string }>, selector: string | undefined): UsageError {
+  const near = targets.unknown === undefined ? [] : didYouMean(targets.unknown, targets.known ?? [])
+  const suggestions = near.map((name) => `did you mean ${name}?`)
+  if (near.length === 0 && targets.known !== undefined && targets.known.length > 0 && targets.known.length <= 12) {
+    suggestions.push(`there are: ${targets.known.join(', ')}`)
+  }
+  return new UsageError(selector === undefined ? targets.problem : `${targets.problem}: -l ${selector}`, suggestions)
 }
 
 export function exitCodeOf(report: DrainReport): ExitCode {

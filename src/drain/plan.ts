@@ -1,4 +1,4 @@
-import { type ParsedSelector, matchesSelector } from '../cluster/labels.js'
+import { matchesSelector, type ParsedSelector } from '../cluster/labels.js'
 import type { Node, PersistentVolumeClaim, Pod, PodVolume } from '../cluster/objects.js'
 import type { ClusterSnapshot } from '../cluster/snapshot.js'
 import { shellCommand } from '../node/shell-quote.js'
@@ -62,6 +62,8 @@ interface Scene {
   state: ClusterState
   nodes: readonly string[]
   nodeByName: ReadonlyMap<string, Node>
+  /** By NAMESPACE/NAME. */
+  claims: ReadonlyMap<string, PersistentVolumeClaim>
   owners: OwnerIndex
   unknownVolumes: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
@@ -83,7 +85,9 @@ export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): Dra
   const asked = new Set(options.pods.map(({ namespace, name }) => `${namespace}/${name}`))
   const pods = judged
     .filter(({ pod }) => asked.size === 0 || asked.has(podKey(pod)))
-    .map((one) => (options.cordonOnly ? cordonReport(one, scene) : drainReport(one, evictions.get(podKey(one.pod)), scene)))
+    .map((one) =>
+      options.cordonOnly ? cordonReport(one, scene) : drainReport(one, evictions.get(podKey(one.pod)), scene),
+    )
     .sort(byNodeThenName(options.nodes))
 
   const claims = unboundClaims(snapshot, options.nodes)
@@ -92,12 +96,18 @@ export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): Dra
   const version = schedulerVersionOf(snapshot)
   const warnings = [...snapshot.warnings, ...coverageWarnings(snapshot, coverage), ...ownerWarnings(judged, snapshot)]
   if (version.newerThanKnown) {
-    warnings.push(`Kubernetes ${version.said} is newer than this tool knows: the rules and words of the newest known version (1.${version.minor}) are used`)
+    warnings.push(
+      `Kubernetes ${version.said} is newer than this tool knows: the rules and words of the newest known version (1.${version.minor}) are used`,
+    )
   }
   return {
     apiVersion: 'kubectl-storage/v1',
     kind: 'DrainReport',
-    complete: coverage.missing.size === 0 && !failed && pods.every((pod) => pod.uncertain !== true) && ownersReadable(judged, snapshot),
+    complete:
+      coverage.missing.size === 0 &&
+      !failed &&
+      pods.every((pod) => pod.uncertain !== true) &&
+      ownersReadable(judged, snapshot),
     warnings,
     nodes: [...options.nodes],
     cordonOnly: options.cordonOnly,
@@ -114,18 +124,22 @@ function schedulerVersionOf(snapshot: ClusterSnapshot) {
   if (snapshot.serverVersion !== null) return schedulerVersion(snapshot.serverVersion)
   // A dump has no server to ask; the control plane is never older than its nodes.
   const versions = snapshot.objects.Node.flatMap((node) => node.status?.nodeInfo?.kubeletVersion ?? [])
-  const highest = versions.map((said) => ({ said, parts: (/(\d+)\.(\d+)/.exec(said) ?? []).slice(1).map(Number) })).sort((a, b) => {
-    const [majorA = 0, minorA = 0] = a.parts
-    const [majorB = 0, minorB = 0] = b.parts
-    return majorB - majorA || minorB - minorA
-  })[0]
+  const highest = versions
+    .map((said) => ({ said, parts: (/(\d+)\.(\d+)/.exec(said) ?? []).slice(1).map(Number) }))
+    .sort((a, b) => {
+      const [majorA = 0, minorA = 0] = a.parts
+      const [majorB = 0, minorB = 0] = b.parts
+      return majorB - majorA || minorB - minorA
+    })[0]
   return schedulerVersion(highest?.said ?? null)
 }
 
 function podsOn(snapshot: ClusterSnapshot, { nodes, podSelector }: DrainOptions): Pod[] {
   const names = new Set(nodes)
   return snapshot.objects.Pod.filter(
-    (pod) => names.has(pod.spec?.nodeName ?? '') && (podSelector === null || matchesSelector(podSelector, pod.metadata.labels)),
+    (pod) =>
+      names.has(pod.spec?.nodeName ?? '') &&
+      (podSelector === null || matchesSelector(podSelector, pod.metadata.labels)),
   )
 }
 
@@ -143,7 +157,9 @@ function sceneOf(
   const { objects } = snapshot
   const rules = rulesOf(schedulerVersionOf(snapshot))
   const fresh = evicted.flatMap((pod) =>
-    (pod.spec?.volumes ?? []).filter((volume) => volume.ephemeral).map((volume) => freshEphemeralClaim(pod, volume, objects.StorageClass)),
+    (pod.spec?.volumes ?? [])
+      .filter((volume) => volume.ephemeral)
+      .map((volume) => freshEphemeralClaim(pod, volume, objects.StorageClass)),
   )
   const replaced = new Set(fresh.map(claimKey))
   const state = new ClusterState(
@@ -167,7 +183,8 @@ function sceneOf(
     if (node !== undefined) state.cordon(node)
   }
   const nodeByName = new Map(objects.Node.map((node) => [node.metadata.name, node]))
-  return { snapshot, rules, state, nodes, nodeByName, owners, unknownVolumes }
+  const claims = new Map(objects.PersistentVolumeClaim.map((claim) => [claimKey(claim), claim]))
+  return { snapshot, rules, state, nodes, nodeByName, claims, owners, unknownVolumes }
 }
 
 function claimKey(claim: PersistentVolumeClaim): string {
@@ -177,17 +194,21 @@ function claimKey(claim: PersistentVolumeClaim): string {
 function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
   const chain = scene.owners.chain(pod)
   const volumes = (pod.spec?.volumes ?? []).map((volume) => volumeReport(pod, volume, scene))
-  const kind = decision.action === 'leave' ? 'stays' : isFinished(pod) || pod.metadata.deletionTimestamp ? 'finished' : 'evicted'
+  const kind =
+    decision.action === 'leave' ? 'stays' : isFinished(pod) || pod.metadata.deletionTimestamp ? 'finished' : 'evicted'
   const base = { pod, decision, chain, kind, volumes } as const
   if (kind !== 'evicted') return { ...base, attempt: null, fate: null, uncertain: [] }
 
   const unknown = scene.unknownVolumes.get(podKey(pod))
-  const uncertain = [...(unknown ?? [])].map(([volume, because]) => `volume ${volume} was left out of the judgement: ${because}, and that is not in the dump`)
+  const uncertain = [...(unknown ?? [])].map(
+    ([volume, because]) => `volume ${volume} was left out of the judgement: ${because}, and that is not in the dump`,
+  )
   const { schedulerName = 'default-scheduler', resourceClaims = [] } = pod.spec ?? {}
   if (schedulerName !== 'default-scheduler' && schedulerName !== '') {
     uncertain.push(`it is scheduled by ${schedulerName}, whose rules may differ from the default scheduler's`)
   }
-  if (resourceClaims.length > 0) uncertain.push('it uses resource claims (dynamic resource allocation), which are not modelled')
+  if (resourceClaims.length > 0)
+    uncertain.push('it uses resource claims (dynamic resource allocation), which are not modelled')
   if (scene.state.nodes.length === 0) uncertain.push('without nodes nothing can be said about where it could go')
 
   const omit = new Set(unknown?.keys() ?? [])
@@ -198,7 +219,9 @@ function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
     if (storageClass === undefined || storageClass.volumeBindingMode === 'WaitForFirstConsumer') continue
     // Provisioned at once, before the pod is scheduled, on a node that nobody can tell.
     omit.add(volume.name)
-    uncertain.push(`its ephemeral volume ${volume.name} is provisioned anew by ${storageClass.provisioner}, and where can't be told`)
+    uncertain.push(
+      `its ephemeral volume ${volume.name} is provisioned anew by ${storageClass.provisioner}, and where can't be told`,
+    )
   }
   const attempt = attemptAlone(pod, omit, scene)
   return { ...base, attempt, fate: fateOf(attempt, chain, scene), uncertain }
@@ -238,14 +261,21 @@ function playBudgets(judged: readonly Judged[], scene: Scene): Map<string, Evict
 
 function volumeReport(pod: Pod, volume: PodVolume, scene: Scene): PodVolumeReport {
   const { state, snapshot } = scene
-  const claimName = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? ephemeralClaimName(pod, volume) : null)
-  const own = { name: volume.name, claim: claimName, volume: null, source: podVolumeSource(volume), affinity: null, pinnedTo: null }
+  const claimName =
+    volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? ephemeralClaimName(pod, volume) : null)
+  const own = {
+    name: volume.name,
+    claim: claimName,
+    volume: null,
+    source: podVolumeSource(volume),
+    affinity: null,
+    pinnedTo: null,
+  }
   if (claimName === null) {
     if (volume.hostPath) return { ...own, path: volume.hostPath.path }
     return volume.csi ? { ...own, driver: volume.csi.driver } : own
   }
-  const key = `${pod.metadata.namespace ?? ''}/${claimName}`
-  const claim = snapshot.objects.PersistentVolumeClaim.find((candidate) => claimKey(candidate) === key)
+  const claim = scene.claims.get(`${pod.metadata.namespace ?? ''}/${claimName}`)
   const bound = state.volumes.get(claim?.spec?.volumeName ?? '')
   if (bound === undefined) {
     // The source of a claim is that of its volume; without one nobody can tell.
@@ -305,13 +335,21 @@ function preempts({ attempt }: Judged): Effect[] {
 }
 
 function dataLost(pod: Pod): Effect[] {
-  return (pod.spec?.volumes ?? [])
-    // Memory and huge pages hold nothing that outlives the pod anyway.
-    .filter(({ emptyDir }) => emptyDir && emptyDir.medium !== 'Memory' && !emptyDir.medium?.startsWith('HugePages'))
-    .map((volume) => ({ effect: 'data-lost', volume: volume.name }))
+  return (
+    (pod.spec?.volumes ?? [])
+      // Memory and huge pages hold nothing that outlives the pod anyway.
+      .filter(({ emptyDir }) => emptyDir && emptyDir.medium !== 'Memory' && !emptyDir.medium?.startsWith('HugePages'))
+      .map((volume) => ({ effect: 'data-lost', volume: volume.name }))
+  )
 }
 
-function baseReport({ pod, chain, attempt, uncertain, volumes }: Judged): Omit<PodReport, 'verdict' | 'effects' | 'why' | 'next'> {
+function baseReport({
+  pod,
+  chain,
+  attempt,
+  uncertain,
+  volumes,
+}: Judged): Omit<PodReport, 'verdict' | 'effects' | 'why' | 'next'> {
   return {
     namespace: pod.metadata.namespace ?? '',
     name: pod.metadata.name,
@@ -330,29 +368,52 @@ function drainReport(judged: Judged, eviction: EvictionResult | undefined, scene
   if (kind === 'stays') return { ...base, verdict: 'stays', effects, why: whyStays(pod), next: [] }
   if (kind === 'finished') {
     const terminating = !isFinished(pod)
-    const why = terminating ? 'it is being deleted already' : `it has ended (${pod.status?.phase}): only the object goes`
-    return { ...base, verdict: 'finished', ...(terminating ? { terminating: true as const } : {}), effects, why, next: [] }
+    const why = terminating
+      ? 'it is being deleted already'
+      : `it has ended (${pod.status?.phase}): only the object goes`
+    return {
+      ...base,
+      verdict: 'finished',
+      ...(terminating ? { terminating: true as const } : {}),
+      effects,
+      why,
+      next: [],
+    }
   }
   const settled = fate ?? 'moves'
   const verdict: Verdict = eviction?.result === 'blocked' ? 'blocked' : settled
   effects.push(...dataLost(pod))
   if (settled === 'moves' || settled === 'returns') effects.push(...startsEmpty(judged), ...preempts(judged))
-  if (eviction?.result === 'evicted' && eviction.waits !== null) effects.push({ effect: 'waits-for-budget', ...eviction.waits })
+  if (eviction?.result === 'evicted' && eviction.waits !== null)
+    effects.push({ effect: 'waits-for-budget', ...eviction.waits })
   const budgets = eviction?.result === 'blocked' ? eviction.budgets : []
   return {
     ...base,
     verdict,
     effects,
+    // biome-ignore lint/suspicious/noThenProperty: the report's documented name; no promise is ever made of a report
     ...(verdict === 'blocked' ? { budgets, then: { verdict: settled } } : {}),
     why: verdict === 'blocked' ? whyBlocked(budgets, scene) : whyOf(settled, judged, scene),
-    next: [...new Set([...nextSteps(verdict, budgets, judged, scene), ...(verdict === 'blocked' ? nextSteps(settled, [], judged, scene) : [])])],
+    next: [
+      ...new Set([
+        ...nextSteps(verdict, budgets, judged, scene),
+        ...(verdict === 'blocked' ? nextSteps(settled, [], judged, scene) : []),
+      ]),
+    ],
   }
 }
 
 function cordonReport(judged: Judged, scene: Scene): PodReport {
   const { pod, kind } = judged
   const base = baseReport(judged)
-  if (kind !== 'evicted') return { ...base, verdict: 'stays', effects: [], why: kind === 'stays' ? whyStays(pod) : 'it has ended or is ending', next: [] }
+  if (kind !== 'evicted')
+    return {
+      ...base,
+      verdict: 'stays',
+      effects: [],
+      why: kind === 'stays' ? whyStays(pod) : 'it has ended or is ending',
+      next: [],
+    }
   const { attempt } = judged
   // Nothing is evicted: whether something re-creates the pod is not the question.
   const fate = attempt === null ? 'moves' : fateOf(attempt, { ...judged.chain, gone: null }, scene)
@@ -367,10 +428,16 @@ function whyStays(pod: Pod): string {
 
 function whyBlocked(budgets: readonly string[], scene: Scene): string {
   const [name = ''] = budgets
-  if (budgets.length > 1) return `it has ${budgets.length} budgets (${budgets.join(', ')}), and the eviction API refuses such a pod`
-  const budget = scene.snapshot.objects.PodDisruptionBudget.find((candidate) => `${candidate.metadata.namespace ?? ''}/${candidate.metadata.name}` === name)
+  if (budgets.length > 1)
+    return `it has ${budgets.length} budgets (${budgets.join(', ')}), and the eviction API refuses such a pod`
+  const budget = scene.snapshot.objects.PodDisruptionBudget.find(
+    (candidate) => `${candidate.metadata.namespace ?? ''}/${candidate.metadata.name}` === name,
+  )
   const { desiredHealthy, currentHealthy } = budget?.status ?? {}
-  const numbers = desiredHealthy === undefined || currentHealthy === undefined ? '' : `: it wants ${desiredHealthy} healthy, ${currentHealthy} are`
+  const numbers =
+    desiredHealthy === undefined || currentHealthy === undefined
+      ? ''
+      : `: it wants ${desiredHealthy} healthy, ${currentHealthy} are`
   return `budget ${budget?.metadata.name ?? name} lets no pod go${numbers}`
 }
 
@@ -386,13 +453,20 @@ function whyOf(fate: Fate, judged: Judged, scene: Scene): string {
     const [volume] = pinning(judged, scene)
     if (volume === undefined) return `no node takes it: ${refusals(judged, scene) ?? attempt?.message ?? ''}`
     const where = volume.affinity === 'orphaned' ? 'on no node that exists' : `on ${volume.pinnedTo?.join(', ')} only`
-    return `volume ${volume.volume} (claim ${volume.claim}) is ${where}`
+    return `volume ${shortName(volume.volume ?? '')} (claim ${volume.claim}) is ${where}`
   }
   if (fate === 'returns') return 'it tolerates the cordon and can come straight back to the node'
   if (attempt?.preemption) return `it fits on ${attempt.preemption.node.name} when pods of lower priority make room`
   const nodes = attempt?.feasible.map((node) => node.name).sort() ?? []
   if (nodes.length === 0) return 'where it could go is not known'
-  return nodes.length > 3 ? `${nodes.length} nodes take it` : `${nodes.join(', ')} ${nodes.length === 1 ? 'takes' : 'take'} it`
+  return nodes.length > 3
+    ? `${nodes.length} nodes take it`
+    : `${nodes.join(', ')} ${nodes.length === 1 ? 'takes' : 'take'} it`
+}
+
+/** A provisioner's pvc-UUID is told well enough by its beginning; the whole name is in the report's volumes. */
+function shortName(volume: string): string {
+  return volume.replace(/^(pvc-[0-9a-f]{8})-[0-9a-f-]{27}$/, '$1…')
 }
 
 /** Why the nodes that are not drained refuse the pod, most frequent reason first. */
@@ -448,14 +522,16 @@ function listedVolumes(snapshot: ClusterSnapshot, nodes: readonly string[]): Lis
   for (const pod of objects.Pod) {
     if (isFinished(pod) || !pod.spec?.nodeName) continue
     for (const volume of pod.spec.volumes ?? []) {
-      const name = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? ephemeralClaimName(pod, volume) : undefined)
+      const name =
+        volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? ephemeralClaimName(pod, volume) : undefined)
       if (name !== undefined) used.add(`${pod.metadata.namespace ?? ''}/${name}`)
     }
   }
   const listed: ListedVolume[] = []
   for (const volume of objects.PersistentVolume) {
     const placement = placementOf(volume, objects.Node)
-    const here = placement.nodes !== null && placement.nodes.length > 0 && placement.nodes.every((node) => nodes.includes(node))
+    const here =
+      placement.nodes !== null && placement.nodes.length > 0 && placement.nodes.every((node) => nodes.includes(node))
     if (!here) continue
     const ref = volume.spec?.claimRef
     const claim = ref?.name ? `${ref.namespace ?? ''}/${ref.name}` : null
@@ -483,7 +559,11 @@ function unboundClaims(snapshot: ClusterSnapshot, nodes: readonly string[]): Dra
   }).sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1))
 }
 
-function wordsNotSafe(pods: readonly PodReport[], claimsLoseNode: boolean, { cordonOnly, accept }: DrainOptions): string[] {
+function wordsNotSafe(
+  pods: readonly PodReport[],
+  claimsLoseNode: boolean,
+  { cordonOnly, accept }: DrainOptions,
+): string[] {
   const words = new Set<string>()
   for (const pod of pods) {
     words.add(pod.verdict)
@@ -527,8 +607,13 @@ function ownerWarnings(judged: readonly Judged[], snapshot: ClusterSnapshot): st
     if (status?.state === 'failed') failed.set(kind, status.reason)
     else if (reference.kind !== 'Node') absent.add(kind)
   }
-  const warnings = [...failed].sort().map(([kind, reason]) => `${kind} could not be read: ${reason}; the pods' references to it are believed`)
-  if (absent.size > 0) warnings.push(`no ${[...absent].sort().join(', ')} was read: pods that name one as their controller are taken to be re-created by it`)
+  const warnings = [...failed]
+    .sort()
+    .map(([kind, reason]) => `${kind} could not be read: ${reason}; the pods' references to it are believed`)
+  if (absent.size > 0)
+    warnings.push(
+      `no ${[...absent].sort().join(', ')} was read: pods that name one as their controller are taken to be re-created by it`,
+    )
   return warnings
 }
 

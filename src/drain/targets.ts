@@ -36,7 +36,9 @@ export function resolveTargets(snapshot: ClusterSnapshot, selection: Selection):
   const podsKnown = snapshot.kinds.Pod.state !== 'absent'
   const own: string[] = []
   for (const { namespace, name } of podsKnown ? selection.pods : []) {
-    const pod = snapshot.objects.Pod.find((other) => other.metadata.namespace === namespace && other.metadata.name === name)
+    const pod = snapshot.objects.Pod.find(
+      (other) => other.metadata.namespace === namespace && other.metadata.name === name,
+    )
     if (pod === undefined) {
       const sameNamespace = snapshot.objects.Pod.filter((other) => other.metadata.namespace === namespace)
       return {
@@ -48,7 +50,8 @@ export function resolveTargets(snapshot: ClusterSnapshot, selection: Selection):
     const node = pod.spec?.nodeName ?? ''
     if (node === '') return { problem: `pod ${namespace}/${name} is on no node yet` }
     if (selection.nodes.length === 0 && selection.nodeSelector === null) own.push(node)
-    else if (!nodes.includes(node)) return { problem: `pod ${namespace}/${name} is on node ${node}, which is not among the nodes asked about` }
+    else if (!nodes.includes(node))
+      return { problem: `pod ${namespace}/${name} is on node ${node}, which is not among the nodes asked about` }
   }
   if (own.length > 0) nodes = [...new Set(own)].sort()
   return { nodes }

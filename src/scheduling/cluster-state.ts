@@ -1,4 +1,4 @@
-import { type ParsedSelector, matchesSelector, parseLabelSelector } from '../cluster/labels.js'
+import { matchesSelector, type ParsedSelector, parseLabelSelector } from '../cluster/labels.js'
 import type {
   CSIDriver,
   CSINode,
@@ -14,7 +14,7 @@ import type {
   Taint,
   VolumeAttachment,
 } from '../cluster/objects.js'
-import { type Resources, addResources, noResources, podRequests, toResources } from './resources.js'
+import { addResources, noResources, podRequests, type Resources, toResources } from './resources.js'
 import { unschedulableTaint } from './tolerations.js'
 import type { Rules } from './wording.js'
 
@@ -88,14 +88,22 @@ export function podInfo(pod: Pod, rules: Rules, from: 'spec' | 'status'): PodInf
     hostPorts: hostPorts(pod),
     claims: (pod.spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []),
     affinity: affinityTerms(pod, pod.spec?.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
-    antiAffinity: affinityTerms(pod, pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
+    antiAffinity: affinityTerms(
+      pod,
+      pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
+    ),
   }
 }
 
 /** Whether the term selects the pod; `namespaceLabels` are those of the pod's namespace (undefined: not known, none). */
-export function termMatches(term: AffinityTerm, pod: PodInfo, namespaceLabels: Readonly<Record<string, string>> | undefined): boolean {
+export function termMatches(
+  term: AffinityTerm,
+  pod: PodInfo,
+  namespaceLabels: Readonly<Record<string, string>> | undefined,
+): boolean {
   const inNamespace =
-    term.namespaces.has(pod.namespace) || (term.namespaceSelector !== null && matchesSelector(term.namespaceSelector, namespaceLabels))
+    term.namespaces.has(pod.namespace) ||
+    (term.namespaceSelector !== null && matchesSelector(term.namespaceSelector, namespaceLabels))
   return inNamespace && term.selector !== null && matchesSelector(term.selector, pod.pod.metadata.labels)
 }
 
@@ -198,7 +206,9 @@ export class ClusterState {
     this.rules = rules
     this.nodes = nodes.map((node) => new NodeState(node))
     this.nodeByName = new Map(this.nodes.map((node) => [node.name, node]))
-    this.claims = new Map(objects.claims.map((claim) => [`${claim.metadata.namespace ?? ''}/${claim.metadata.name}`, claim]))
+    this.claims = new Map(
+      objects.claims.map((claim) => [`${claim.metadata.namespace ?? ''}/${claim.metadata.name}`, claim]),
+    )
     // The scheduler lists volumes in no order; by name gives one answer always.
     const volumes = [...objects.volumes].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
     this.volumes = byName(volumes)
@@ -256,7 +266,9 @@ export class ClusterState {
   /** As `kubectl cordon` and the node lifecycle controller do together. */
   cordon(node: NodeState): void {
     node.unschedulable = true
-    const has = node.taints.some((taint) => taint.key === unschedulableTaint.key && taint.effect === unschedulableTaint.effect)
+    const has = node.taints.some(
+      (taint) => taint.key === unschedulableTaint.key && taint.effect === unschedulableTaint.effect,
+    )
     if (!has) node.taints = [...node.taints, unschedulableTaint]
   }
 }

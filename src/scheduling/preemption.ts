@@ -135,7 +135,8 @@ export function preempt(
   rejections: ReadonlyMap<NodeState, Rejection>,
   check: CheckNode,
 ): Preemption {
-  if (pod.pod.spec?.preemptionPolicy === 'Never') return { placement: null, message: 'not eligible due to preemptionPolicy=Never.' }
+  if (pod.pod.spec?.preemptionPolicy === 'Never')
+    return { placement: null, message: 'not eligible due to preemptionPolicy=Never.' }
   const candidates: Candidate[] = []
   const failed: Rejection[] = []
   for (const [node, { helpedByPreemption }] of rejections) {
@@ -146,6 +147,11 @@ export function preempt(
   }
   const placement = pick(candidates)
   if (placement !== null) return { placement }
-  const diagnosis = { nodes: cluster.nodes.length, preFilter: null, rejections: failed, others: 'Preemption is not helpful for scheduling' }
+  const diagnosis = {
+    nodes: cluster.nodes.length,
+    preFilter: null,
+    rejections: failed,
+    others: 'Preemption is not helpful for scheduling',
+  }
   return { placement: null, message: fitError(diagnosis, '') }
 }

@@ -16,7 +16,12 @@ export interface Attempt {
   rejections: ReadonlyMap<NodeState, Rejection>
 }
 
-const pendingAttempt = (message: string): Attempt => ({ feasible: [], message, preemption: null, rejections: new Map() })
+const pendingAttempt = (message: string): Attempt => ({
+  feasible: [],
+  message,
+  preemption: null,
+  rejections: new Map(),
+})
 
 /** The state `not found`: the DynamicResources plugin looks in vain for what its PreFilter, which did not run, would have left. */
 const noDynamicResourcesState = 'not found'
@@ -68,7 +73,9 @@ export function schedule(pod: PodInfo, cluster: ClusterState): Attempt {
   }
   // Pods that preemption has promised this node to count as if they were there, and the node must do without them as well.
   const check = (node: NodeState): Rejection | null => {
-    const promised = (cluster.nominated.get(node.name) ?? []).filter((other) => other.priority >= pod.priority && other.key !== pod.key)
+    const promised = (cluster.nominated.get(node.name) ?? []).filter(
+      (other) => other.priority >= pod.priority && other.key !== pod.key,
+    )
     if (promised.length === 0) return runFilters(node)
     for (const other of promised) {
       node.add(other)
@@ -101,7 +108,9 @@ export function schedule(pod: PodInfo, cluster: ClusterState): Attempt {
   const outcome = preempt(pod, cluster, prepared, rejections, check)
   if (outcome.placement !== null) {
     const { node, victims } = outcome.placement
-    const said = rules.namesPlacement ? `preemption: found a potential placement for pod on node ${node.name}, preempting ${victims.length} victims` : ''
+    const said = rules.namesPlacement
+      ? `preemption: found a potential placement for pod on node ${node.name}, preempting ${victims.length} victims`
+      : ''
     return { feasible, message: fitError(diagnosis, said), preemption: { node, victims }, rejections }
   }
   const said = `${rules.saysNoNewClaims ? 'no new claims to deallocate, ' : ''}${preemptionMessage(outcome)}`

@@ -3,8 +3,28 @@ import { nodeSelectorMatches } from '../scheduling/node-selector.js'
 
 /** The kinds of PersistentVolume source, as the API names them (core/v1 PersistentVolumeSource). */
 const persistentSources = [
-  'hostPath', 'local', 'csi', 'nfs', 'awsElasticBlockStore', 'azureDisk', 'azureFile', 'cephfs', 'cinder', 'fc', 'flexVolume', 'flocker',
-  'gcePersistentDisk', 'glusterfs', 'iscsi', 'photonPersistentDisk', 'portworxVolume', 'quobyte', 'rbd', 'scaleIO', 'storageos', 'vsphereVolume',
+  'hostPath',
+  'local',
+  'csi',
+  'nfs',
+  'awsElasticBlockStore',
+  'azureDisk',
+  'azureFile',
+  'cephfs',
+  'cinder',
+  'fc',
+  'flexVolume',
+  'flocker',
+  'gcePersistentDisk',
+  'glusterfs',
+  'iscsi',
+  'photonPersistentDisk',
+  'portworxVolume',
+  'quobyte',
+  'rbd',
+  'scaleIO',
+  'storageos',
+  'vsphereVolume',
 ] as const
 export type PersistentSource = (typeof persistentSources)[number]
 
@@ -39,7 +59,9 @@ export function placementOf(volume: PersistentVolume, nodes: readonly Node[]): P
     .sort()
   if (matching.length === 0) return { affinity: 'orphaned', nodes: [] }
   if (matching.length === 1) return { affinity: 'pinned', nodes: matching }
-  return matching.length === nodes.length ? { affinity: 'free', nodes: null } : { affinity: 'restricted', nodes: matching }
+  return matching.length === nodes.length
+    ? { affinity: 'free', nodes: null }
+    : { affinity: 'restricted', nodes: matching }
 }
 
 /** A pod's volume kinds that the API names and this tool tells apart. */
@@ -63,19 +85,51 @@ export function isWritable(pod: Pod, volumeName: string): boolean {
  * on, so that coming up over another node's copy loses nothing. One list for the whole tool.
  */
 const systemPaths = [
-  '/dev', '/proc', '/sys', '/run', '/var/run', '/etc', '/boot', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/usr',
-  '/lib/modules', '/var/log', '/var/lib/kubelet', '/var/lib/docker', '/var/lib/containerd', '/var/lib/containers', '/var/lib/crio',
-  '/var/lib/cni', '/opt/cni', '/var/lib/calico', '/var/lib/cilium', '/var/lib/etcd', '/var/lib/rancher/k3s/agent', '/var/lib/rancher/rke2/agent',
-  '/var/lib/k0s/kubelet', '/var/snap/microk8s/common/run', '/var/snap/microk8s/common/var/lib/kubelet', '/usr/libexec/kubernetes',
+  '/dev',
+  '/proc',
+  '/sys',
+  '/run',
+  '/var/run',
+  '/etc',
+  '/boot',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/usr',
+  '/lib/modules',
+  '/var/log',
+  '/var/lib/kubelet',
+  '/var/lib/docker',
+  '/var/lib/containerd',
+  '/var/lib/containers',
+  '/var/lib/crio',
+  '/var/lib/cni',
+  '/opt/cni',
+  '/var/lib/calico',
+  '/var/lib/cilium',
+  '/var/lib/etcd',
+  '/var/lib/rancher/k3s/agent',
+  '/var/lib/rancher/rke2/agent',
+  '/var/lib/k0s/kubelet',
+  '/var/snap/microk8s/common/run',
+  '/var/snap/microk8s/common/var/lib/kubelet',
+  '/usr/libexec/kubernetes',
 ] as const
 
 /** Whether the path is the root directory, one of the {@link systemPaths}, or below one. */
 export function isSystemPath(path: string): boolean {
-  const clean = `/${path.split('/').filter((part) => part !== '' && part !== '.').join('/')}`
+  const clean = `/${path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/')}`
   return clean === '/' || systemPaths.some((system) => clean === system || clean.startsWith(`${system}/`))
 }
 
 /** Whether the claim has its volume (both sides of the binding are written on the claim: pv.kubernetes.io/bind-completed). */
 export function isBound(claim: PersistentVolumeClaim): boolean {
-  return Boolean(claim.spec?.volumeName) && claim.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined
+  return (
+    Boolean(claim.spec?.volumeName) && claim.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined
+  )
 }

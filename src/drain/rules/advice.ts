@@ -48,7 +48,9 @@ export function adviceFor(situation: Situation): string[] {
   if (verdict === 'blocked') {
     const names = budgets.map((budget) => budget.slice(budget.indexOf('/') + 1))
     if (budgets.length > 1) {
-      steps.push(`leave ${namespace}/${name} only one budget: the eviction API refuses a pod that has several (${names.join(', ')})`)
+      steps.push(
+        `leave ${namespace}/${name} only one budget: the eviction API refuses a pod that has several (${names.join(', ')})`,
+      )
     } else if (custom === undefined) {
       const top = chain.links.at(-1)?.reference
       const scalable = top !== undefined && top.kind !== 'Job' && top.kind !== 'CronJob' && top.kind !== 'DaemonSet'
@@ -69,7 +71,9 @@ export function adviceFor(situation: Situation): string[] {
     return steps
   }
   if (verdict === 'stuck') {
-    const claims = situation.volumes.filter((volume) => volume.claim !== null && situation.pinning.includes(volume.name))
+    const claims = situation.volumes.filter(
+      (volume) => volume.claim !== null && situation.pinning.includes(volume.name),
+    )
     for (const volume of claims) {
       const claim = volume.claim ?? ''
       const to = situation.relocateTo === null ? [] : ['--to', situation.relocateTo]
@@ -79,18 +83,24 @@ export function adviceFor(situation: Situation): string[] {
       const claim = volume.claim ?? ''
       if (!isFromTemplate(claim, pod, chain)) continue
       const policy = volume.volume === null ? undefined : situation.reclaimPolicyOf(volume.volume)
-      const fate = policy === 'Delete' ? 'its policy Delete destroys the data' : `its data stays behind on volume ${volume.volume}`
+      const fate =
+        policy === 'Delete' ? 'its policy Delete destroys the data' : `its data stays behind on volume ${volume.volume}`
       const remove = shellCommand(['kubectl', 'delete', 'pvc', claim, '-n', namespace, '--wait=false'])
       const again = shellCommand(['kubectl', 'delete', 'pod', name, '-n', namespace])
       steps.push(`${remove} && ${again}   # or start empty elsewhere: ${fate}`)
     }
-    if (claims.length === 0 && situation.refusedElsewhere !== null) steps.push(`make room for ${namespace}/${name}: ${situation.refusedElsewhere}`)
+    if (claims.length === 0 && situation.refusedElsewhere !== null)
+      steps.push(`make room for ${namespace}/${name}: ${situation.refusedElsewhere}`)
   }
   if (verdict === 'gone' && chain.links.length === 0) {
-    steps.push(`${shellCommand(['kubectl', 'get', 'pod', name, '-n', namespace, '-o', 'yaml'])} > ${shellCommand([`${name}.yaml`])}   # keep it: nothing else re-creates it`)
+    steps.push(
+      `${shellCommand(['kubectl', 'get', 'pod', name, '-n', namespace, '-o', 'yaml'])} > ${shellCommand([`${name}.yaml`])}   # keep it: nothing else re-creates it`,
+    )
   }
   if (verdict === 'returns') {
-    steps.push(`${namespace}/${name} tolerates the cordon: take the toleration of node.kubernetes.io/unschedulable out of its template, or give it a node affinity`)
+    steps.push(
+      `${namespace}/${name} tolerates the cordon: take the toleration of node.kubernetes.io/unschedulable out of its template, or give it a node affinity`,
+    )
   }
   return steps
 }

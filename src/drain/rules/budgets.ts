@@ -57,11 +57,19 @@ export class BudgetPlay {
     this.#ledgers = budgets.map((budget) => {
       const matching = pods.filter((pod) => covers(budget, pod) && !isFinished(pod))
       const desired = desiredHealthy(budget, matching)
-      const healthy = budget.status?.currentHealthy ?? matching.filter((pod) => isReady(pod) && !pod.metadata.deletionTimestamp).length
+      const healthy =
+        budget.status?.currentHealthy ??
+        matching.filter((pod) => isReady(pod) && !pod.metadata.deletionTimestamp).length
       // A status that allows none although enough are healthy has evictions that are not confirmed yet, or does not know its pods.
       const allowed = budget.status?.disruptionsAllowed
       const slack = allowed === undefined ? healthy - desired : allowed > 0 ? allowed : Math.min(healthy - desired, 0)
-      return { key: `${budget.metadata.namespace ?? ''}/${budget.metadata.name}`, budget, slack, desired, returning: [] }
+      return {
+        key: `${budget.metadata.namespace ?? ''}/${budget.metadata.name}`,
+        budget,
+        slack,
+        desired,
+        returning: [],
+      }
     })
   }
 
@@ -122,5 +130,8 @@ export class BudgetPlay {
 
 /** policy/v1: an absent selector covers no pod, an empty one all pods of the namespace. */
 export function covers(budget: PodDisruptionBudget, pod: Pod): boolean {
-  return budget.metadata.namespace === pod.metadata.namespace && matchesLabelSelector(budget.spec?.selector, pod.metadata.labels)
+  return (
+    budget.metadata.namespace === pod.metadata.namespace &&
+    matchesLabelSelector(budget.spec?.selector, pod.metadata.labels)
+  )
 }

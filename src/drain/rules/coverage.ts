@@ -30,7 +30,9 @@ export interface Coverage {
 function usesNamespaceSelector(pod: Pod): boolean {
   const affinity = pod.spec?.affinity
   return [affinity?.podAffinity, affinity?.podAntiAffinity].some((group) =>
-    (group?.requiredDuringSchedulingIgnoredDuringExecution ?? []).some((term) => Object.keys(term.namespaceSelector ?? {}).length > 0),
+    (group?.requiredDuringSchedulingIgnoredDuringExecution ?? []).some(
+      (term) => Object.keys(term.namespaceSelector ?? {}).length > 0,
+    ),
   )
 }
 
@@ -43,13 +45,16 @@ export function coverageOf(snapshot: ClusterSnapshot, evicted: readonly Pod[]): 
   const missing = new Map<KindName, string>()
   const takenAsNone: KindName[] = []
   const unknownVolumes = new Map<string, Map<string, string>>()
-  const lacks = (kind: KindName) => kinds[kind].state === 'absent' || kinds[kind].state === 'failed' || kinds[kind].state === 'not-asked'
+  const lacks = (kind: KindName) =>
+    kinds[kind].state === 'absent' || kinds[kind].state === 'failed' || kinds[kind].state === 'not-asked'
   const need = (kind: KindName, because: string) => {
     if (!missing.has(kind)) missing.set(kind, because)
   }
 
   for (const kind of ['Node', 'Pod'] as const) if (lacks(kind)) need(kind, 'nothing can be judged without them')
-  const claims = new Map(objects.PersistentVolumeClaim.map((claim) => [`${claim.metadata.namespace ?? ''}/${claim.metadata.name}`, claim]))
+  const claims = new Map(
+    objects.PersistentVolumeClaim.map((claim) => [`${claim.metadata.namespace ?? ''}/${claim.metadata.name}`, claim]),
+  )
   const volumes = new Map(objects.PersistentVolume.map((volume) => [volume.metadata.name, volume]))
   const classes = new Set(objects.StorageClass.map((storageClass) => storageClass.metadata.name))
 
@@ -82,7 +87,8 @@ export function coverageOf(snapshot: ClusterSnapshot, evicted: readonly Pod[]): 
         if (!takenAsNone.includes('PersistentVolume')) takenAsNone.push('PersistentVolume')
       }
     }
-    if (usesNamespaceSelector(pod) && lacks('Namespace')) need('Namespace', `pod ${key} has an affinity with a namespaceSelector`)
+    if (usesNamespaceSelector(pod) && lacks('Namespace'))
+      need('Namespace', `pod ${key} has an affinity with a namespaceSelector`)
   }
   if (lacks('Namespace') && objects.Pod.some(usesNamespaceSelector)) {
     need('Namespace', 'some pods have an affinity with a namespaceSelector')
@@ -91,7 +97,9 @@ export function coverageOf(snapshot: ClusterSnapshot, evicted: readonly Pod[]): 
   const csi = evicted.some((pod) =>
     (pod.spec?.volumes ?? []).some((volume) => {
       const claim = claims.get(`${pod.metadata.namespace ?? ''}/${volume.persistentVolumeClaim?.claimName ?? ''}`)
-      return volumes.get(claim?.spec?.volumeName ?? '')?.spec?.csi !== undefined || (claim !== undefined && !isBound(claim))
+      return (
+        volumes.get(claim?.spec?.volumeName ?? '')?.spec?.csi !== undefined || (claim !== undefined && !isBound(claim))
+      )
     }),
   )
   if (csi) {
@@ -106,7 +114,9 @@ export function coverageWarnings(snapshot: ClusterSnapshot, { missing, takenAsNo
   for (const [kind, because] of missing) {
     const status = snapshot.kinds[kind]
     if (status.state === 'failed') continue
-    warnings.push(`no ${kind} in the dump, but ${because}: record them too (kubectl get ${resourceOf[kind]} -A -o yaml)`)
+    warnings.push(
+      `no ${kind} in the dump, but ${because}: record them too (kubectl get ${resourceOf[kind]} -A -o yaml)`,
+    )
   }
   for (const [kind, status] of Object.entries(snapshot.kinds) as [KindName, ClusterSnapshot['kinds'][KindName]][]) {
     if (status.state === 'failed') warnings.push(`${resourceOf[kind]} could not be read: ${status.reason}`)

@@ -30,7 +30,8 @@ export function drainDecision(pod: Pod, daemonSetExists: (namespace: string, nam
   const flags: DrainFlag[] = []
   const finished = isFinished(pod)
   if (controller?.kind === 'DaemonSet' && controller.apiVersion === 'apps/v1' && !finished) {
-    if (daemonSetExists(pod.metadata.namespace ?? '', controller.name)) return { action: 'leave', flags: ['--ignore-daemonsets'] }
+    if (daemonSetExists(pod.metadata.namespace ?? '', controller.name))
+      return { action: 'leave', flags: ['--ignore-daemonsets'] }
     flags.push('--force')
   }
   if (pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined) return { action: 'leave', flags }

@@ -3,7 +3,13 @@ import type { ClusterSnapshot, KindStatus } from '../../cluster/snapshot.js'
 import { controllerOf } from './drain-filters.js'
 
 const builtIn = new Set([
-  'ReplicaSet.apps', 'Deployment.apps', 'StatefulSet.apps', 'DaemonSet.apps', 'Job.batch', 'CronJob.batch', 'ReplicationController',
+  'ReplicaSet.apps',
+  'Deployment.apps',
+  'StatefulSet.apps',
+  'DaemonSet.apps',
+  'Job.batch',
+  'CronJob.batch',
+  'ReplicationController',
 ])
 
 /** `Kind.group`, or `Kind` for the core group: the key of {@link ClusterSnapshot.ownerKinds}. */
@@ -77,7 +83,8 @@ export class OwnerIndex {
       const name = `${reference.kind} ${reference.name}`
       if (object === null) gone ??= `its ${links.length === 1 ? 'controller' : 'owner'} ${name} does not exist any more`
       else if (object === undefined) unread.push(ownerKind(reference))
-      else if (object.metadata.deletionTimestamp) gone ??= `its ${links.length === 1 ? 'controller' : 'owner'} ${name} is being deleted`
+      else if (object.metadata.deletionTimestamp)
+        gone ??= `its ${links.length === 1 ? 'controller' : 'owner'} ${name} is being deleted`
       reference = object?.metadata.ownerReferences?.find((owner) => owner.controller === true)
     }
     return { links, gone, unread }

@@ -20,7 +20,12 @@ export function replacementOf(pod: Pod, node: Node | undefined, rules: Rules, om
   }
   return {
     kind: 'Pod',
-    metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace, labels, ownerReferences: pod.metadata.ownerReferences },
+    metadata: {
+      name: pod.metadata.name,
+      namespace: pod.metadata.namespace,
+      labels,
+      ownerReferences: pod.metadata.ownerReferences,
+    },
     spec: { ...spec, volumes: volumes.filter((volume) => !omit.has(volume.name)) },
   }
 }
@@ -29,7 +34,11 @@ export function replacementOf(pod: Pod, node: Node | undefined, rules: Rules, om
  * Claims of generic ephemeral volumes go with their pod, and new ones are made for the new pod: unbound, of the template's
  * class or the default class (the ephemeral volume controller and the DefaultStorageClass admission).
  */
-export function freshEphemeralClaim(pod: Pod, volume: PodVolume, classes: readonly StorageClass[]): PersistentVolumeClaim {
+export function freshEphemeralClaim(
+  pod: Pod,
+  volume: PodVolume,
+  classes: readonly StorageClass[],
+): PersistentVolumeClaim {
   const spec = volume.ephemeral?.volumeClaimTemplate?.spec ?? {}
   return {
     kind: 'PersistentVolumeClaim',
@@ -41,7 +50,9 @@ export function freshEphemeralClaim(pod: Pod, volume: PodVolume, classes: readon
 
 function defaultClass(classes: readonly StorageClass[]): StorageClass | undefined {
   return classes
-    .filter((storageClass) => storageClass.metadata.annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true')
+    .filter(
+      (storageClass) => storageClass.metadata.annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true',
+    )
     .sort((a, b) => {
       // The newest of several default classes is taken, then the first by name.
       const [newA, newB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? '']

@@ -96,7 +96,8 @@ export const interPodAffinity: Filter = {
       filter: {
         check(node) {
           if (!satisfiesAffinity(node)) return noAffinity
-          if (antiAffinity.some(({ topologyKey }) => antiAffinityCounts.at(node, topologyKey) > 0)) return noAntiAffinity
+          if (antiAffinity.some(({ topologyKey }) => antiAffinityCounts.at(node, topologyKey) > 0))
+            return noAntiAffinity
           return existingCounts.anyAt(node) ? keptAway : null
         },
         added: (other, node) => {

@@ -18,7 +18,10 @@ export const nodeAffinity: Filter = {
     const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
     if (!required && spec.nodeSelector === undefined) return skip
     const rejection = unresolvable("node(s) didn't match Pod's node affinity/selector")
-    const filter = { check: (node: { labels: Readonly<Record<string, string>>; name: string }) => (podSelectsNode(spec, node.labels, node.name) ? null : rejection) }
+    const filter = {
+      check: (node: { labels: Readonly<Record<string, string>>; name: string }) =>
+        podSelectsNode(spec, node.labels, node.name) ? null : rejection,
+    }
 
     // Terms are ORed: only when each of them names nodes is the pod tied to those.
     const perTerm = (required?.nodeSelectorTerms ?? []).map(namesOf)

@@ -24,7 +24,10 @@ export const nodeDeclaredFeatures: Filter = {
     const rejection = unresolvable("node(s) didn't match Pod's required features")
     return {
       kind: 'check',
-      filter: { check: ({ declaredFeatures }) => (required.every((feature) => declaredFeatures.has(feature)) ? null : rejection) },
+      filter: {
+        check: ({ declaredFeatures }) =>
+          required.every((feature) => declaredFeatures.has(feature)) ? null : rejection,
+      },
     }
   },
 }

@@ -5,7 +5,9 @@ import { toleratesTaint, unschedulableTaint } from '../tolerations.js'
 export const nodeUnschedulable: Filter = {
   name: 'NodeUnschedulable',
   prepare(pod) {
-    const tolerated = (pod.pod.spec?.tolerations ?? []).some((toleration) => toleratesTaint(toleration, unschedulableTaint))
+    const tolerated = (pod.pod.spec?.tolerations ?? []).some((toleration) =>
+      toleratesTaint(toleration, unschedulableTaint),
+    )
     const rejection = unresolvable('node(s) were unschedulable')
     return { kind: 'check', filter: { check: (node) => (node.unschedulable && !tolerated ? rejection : null) } }
   },

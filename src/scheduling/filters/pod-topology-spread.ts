@@ -1,4 +1,4 @@
-import { type ParsedSelector, labelOf, matchesSelector, parseLabelSelector } from '../../cluster/labels.js'
+import { labelOf, matchesSelector, type ParsedSelector, parseLabelSelector } from '../../cluster/labels.js'
 import type { PodSpec, TopologySpreadConstraint } from '../../cluster/objects.js'
 import type { NodeState, PodInfo } from '../cluster-state.js'
 import { type Filter, resolvable, skip, unresolvable } from '../filter.js'
@@ -17,7 +17,10 @@ interface Constraint {
   counts: Map<string, number>
 }
 
-function toConstraint(constraint: TopologySpreadConstraint, labels: Readonly<Record<string, string>> | undefined): Constraint {
+function toConstraint(
+  constraint: TopologySpreadConstraint,
+  labels: Readonly<Record<string, string>> | undefined,
+): Constraint {
   const selector = parseLabelSelector(constraint.labelSelector)
   const keyed = (constraint.matchLabelKeys ?? []).flatMap((key) => {
     const value = labelOf(labels, key)
@@ -51,7 +54,8 @@ export const podTopologySpread: Filter = {
       .map((constraint) => toConstraint(constraint, labels))
     if (constraints.length === 0) return skip
 
-    const hasAllKeys = (node: NodeState) => constraints.every(({ topologyKey }) => Object.hasOwn(node.labels, topologyKey))
+    const hasAllKeys = (node: NodeState) =>
+      constraints.every(({ topologyKey }) => Object.hasOwn(node.labels, topologyKey))
     for (const node of cluster.nodes) {
       if (!hasAllKeys(node)) continue
       for (const constraint of constraints) {
@@ -74,7 +78,8 @@ export const podTopologySpread: Filter = {
     const minimum = (constraint: Constraint): number => {
       let value = fewest.get(constraint)
       if (value === undefined) {
-        value = constraint.counts.size < constraint.minDomains ? 0 : Math.min(2 ** 31 - 1, ...constraint.counts.values())
+        value =
+          constraint.counts.size < constraint.minDomains ? 0 : Math.min(2 ** 31 - 1, ...constraint.counts.values())
         fewest.set(constraint, value)
       }
       return value

@@ -13,7 +13,9 @@ export const taintToleration: Filter = {
           const taint = untoleratedTaint(node.taints, tolerations)
           if (taint === null) return null
           return unresolvable(
-            rules.namesTaint ? `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}` : 'node(s) had untolerated taint(s)',
+            rules.namesTaint
+              ? `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`
+              : 'node(s) had untolerated taint(s)',
           )
         },
       },

@@ -1,6 +1,6 @@
 import { matchesLabelSelector } from '../../cluster/labels.js'
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../cluster/objects.js'
-import { type ClusterState, type NodeState, classOfClaim, classOfVolume } from '../cluster-state.js'
+import { type ClusterState, classOfClaim, classOfVolume, type NodeState } from '../cluster-state.js'
 import { ephemeralClaimName } from '../ephemeral.js'
 import { type Filter, type Preparation, skip, unresolvable } from '../filter.js'
 import { nodeSelectorMatches } from '../node-selector.js'
@@ -55,14 +55,22 @@ function findVolume(
 function topologyAllows(storageClass: StorageClass, node: NodeState): boolean {
   const terms = storageClass.allowedTopologies ?? []
   if (terms.length === 0) return true
-  return terms.some(({ matchLabelExpressions = [] }) =>
-    matchLabelExpressions.length > 0 &&
-      matchLabelExpressions.every(({ key, values = [] }) => Object.hasOwn(node.labels, key) && values.includes(node.labels[key] ?? '')),
+  return terms.some(
+    ({ matchLabelExpressions = [] }) =>
+      matchLabelExpressions.length > 0 &&
+      matchLabelExpressions.every(
+        ({ key, values = [] }) => Object.hasOwn(node.labels, key) && values.includes(node.labels[key] ?? ''),
+      ),
   )
 }
 
 /** Only drivers that publish their capacity (CSIDriver.storageCapacity) are asked for it. */
-function hasCapacity(claim: PersistentVolumeClaim, storageClass: StorageClass, node: NodeState, cluster: ClusterState): boolean {
+function hasCapacity(
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass,
+  node: NodeState,
+  cluster: ClusterState,
+): boolean {
   if (claim.spec?.resources?.requests?.storage === undefined) return true
   if (cluster.csiDrivers.get(storageClass.provisioner ?? '')?.spec?.storageCapacity !== true) return true
   return (cluster.capacitiesByClass.get(storageClass.metadata.name) ?? []).some((capacity) => {
@@ -108,7 +116,9 @@ export const volumeBinding: Filter = {
         )
       }
       if (claim.status?.phase === 'Lost') {
-        return reject(`persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec?.volumeName ?? ''}"`)
+        return reject(
+          `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec?.volumeName ?? ''}"`,
+        )
       }
       if (claim.metadata.deletionTimestamp) return reject(`persistentvolumeclaim "${name}" is being deleted`)
       claims.push(claim)
@@ -119,7 +129,8 @@ export const volumeBinding: Filter = {
     const delayed: PersistentVolumeClaim[] = []
     for (const claim of claims) {
       const volumeName = claim.spec?.volumeName ?? ''
-      if (volumeName !== '' && claim.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined) bound.push(claim)
+      if (volumeName !== '' && claim.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined)
+        bound.push(claim)
       else {
         const waits = cluster.classes.get(classOfClaim(claim))?.volumeBindingMode === 'WaitForFirstConsumer'
         if (!waits || volumeName !== '') return reject('pod has unbound immediate PersistentVolumeClaims')
@@ -140,14 +151,18 @@ export const volumeBinding: Filter = {
         break
       }
       let result: Provision = 'possible'
-      const elsewhere = delayed.some((claim) => (claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] ?? node.name) !== node.name)
+      const elsewhere = delayed.some(
+        (claim) => (claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] ?? node.name) !== node.name,
+      )
       if (elsewhere) result = 'impossible'
       else {
         const taken = new Set<PersistentVolume>()
         const toProvision: PersistentVolumeClaim[] = []
         for (const claim of delayed) {
           const selected = claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
-          const found = selected ? null : findVolume(claim, cluster.volumesByClass.get(classOfClaim(claim)) ?? [], node, taken)
+          const found = selected
+            ? null
+            : findVolume(claim, cluster.volumesByClass.get(classOfClaim(claim)) ?? [], node, taken)
           if (found === null) toProvision.push(claim)
           else taken.add(found)
         }

@@ -1,5 +1,5 @@
 import type { CSINode, PersistentVolumeClaim } from '../../cluster/objects.js'
-import { type ClusterState, type PodInfo, classOfClaim } from '../cluster-state.js'
+import { type ClusterState, classOfClaim, type PodInfo } from '../cluster-state.js'
 import { ephemeralClaimName } from '../ephemeral.js'
 import { type Filter, resolvable, skip } from '../filter.js'
 
@@ -18,7 +18,9 @@ function driverOf(claim: PersistentVolumeClaim, cluster: ClusterState): { driver
     return csi ? { driver: csi.driver, handle: csi.volumeHandle } : null
   }
   const provisioner = cluster.classes.get(classOfClaim(claim))?.provisioner
-  return provisioner ? { driver: provisioner, handle: `unbound:${claim.metadata.namespace}/${claim.metadata.name}` } : null
+  return provisioner
+    ? { driver: provisioner, handle: `unbound:${claim.metadata.namespace}/${claim.metadata.name}` }
+    : null
 }
 
 function attachable(pod: PodInfo, cluster: ClusterState): Map<string, string> {
@@ -51,7 +53,8 @@ export const volumeLimits: Filter = {
           if (cluster.rules.requiresDriver) {
             for (const driver of wanted.values()) {
               const required = cluster.csiDrivers.get(driver)?.spec?.preventPodSchedulingIfMissing === true
-              if (required && !isInstalled(driver, csiNode)) return resolvable(`${driver} CSI driver is not installed on the node`)
+              if (required && !isInstalled(driver, csiNode))
+                return resolvable(`${driver} CSI driver is not installed on the node`)
             }
           }
           const limits = new Map<string, number>()

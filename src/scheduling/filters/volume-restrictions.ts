@@ -16,7 +16,12 @@ function diskConflict(a: Disk, b: Disk): boolean {
   if (a.gcePersistentDisk && b.gcePersistentDisk && a.gcePersistentDisk.pdName === b.gcePersistentDisk.pdName) {
     if (!bothReadOnly(a.gcePersistentDisk, b.gcePersistentDisk)) return true
   }
-  if (a.awsElasticBlockStore && b.awsElasticBlockStore && a.awsElasticBlockStore.volumeID === b.awsElasticBlockStore.volumeID) return true
+  if (
+    a.awsElasticBlockStore &&
+    b.awsElasticBlockStore &&
+    a.awsElasticBlockStore.volumeID === b.awsElasticBlockStore.volumeID
+  )
+    return true
   if (a.iscsi && b.iscsi && a.iscsi.iqn === b.iscsi.iqn && !bothReadOnly(a.iscsi, b.iscsi)) return true
   if (a.rbd && b.rbd && a.rbd.image === b.rbd.image && (a.rbd.pool ?? 'rbd') === (b.rbd.pool ?? 'rbd')) {
     const monitors = new Set(a.rbd.monitors ?? [])
@@ -32,7 +37,8 @@ export const volumeRestrictions: Filter = {
     const exclusive = new Set<string>()
     for (const name of pod.claims) {
       const claim = cluster.claims.get(`${pod.namespace}/${name}`)
-      if (claim === undefined) return { kind: 'reject', rejection: unresolvable(`persistentvolumeclaim "${name}" not found`) }
+      if (claim === undefined)
+        return { kind: 'reject', rejection: unresolvable(`persistentvolumeclaim "${name}" not found`) }
       if (claim.spec?.accessModes?.includes('ReadWriteOncePod')) exclusive.add(name)
     }
     const disks = (pod.pod.spec?.volumes ?? []).filter(isExclusiveDisk)
