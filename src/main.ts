@@ -21,14 +21,17 @@ if (argv.length === 1 && argv[0] === '--version') {
     if (cancel.signal.aborted) process.exit(130)
     cancel.abort()
   })
-  const { run } = await import('./cli/run.js')
+  const { run, tellError } = await import('./cli/run.js')
+  const streams = { stdout: process.stdout, stderr: process.stderr, stdin: process.stdin, env: process.env }
+  // What is thrown in a callback of Node's reaches nobody else. It is a bug, and told like one.
+  process.on('uncaughtException', async (error) => process.exit(await tellError(error, argv, streams)))
   const code = await run({
     argv,
     root: dirname(dirname(fileURLToPath(import.meta.url))),
     commands: {
       'drain-check': async () => (await import('./commands/drain-check.js')).default,
     },
-    streams: { stdout: process.stdout, stderr: process.stderr, stdin: process.stdin, env: process.env },
+    streams,
     signal: cancel.signal,
   })
   // Everything is written; a connection that the server keeps open would hold the process.

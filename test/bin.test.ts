@@ -67,6 +67,58 @@ describe('the way it ends', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ apiVersion: 'kubectl-storage/v1', kind: 'Error', code })
   })
 
+  it.each<[string, string[], number]>([
+    ['not safe', ['k8s-node-2'], 3],
+    ['safe in what was asked', ['--pod', 'kube-system/node-agent-wqktz'], 0],
+    [
+      'all that is wrong accepted',
+      ['k8s-node-2', '--accept', 'stuck,blocked,gone', '--accept=data-lost,starts-empty'],
+      0,
+    ],
+    ['an unknown node', ['k8s-node-3'], 2],
+    ['an unknown pod', ['--pod', 'demo/cache'], 2],
+    ['labels that no node has', ['-l', 'a=b'], 2],
+    ['a selector that does not parse', ['-l', 'a in ('], 2],
+    ['nodes by name and by label', ['k8s-node-2', '-l', 'a=b'], 2],
+    ['a file that is not there', ['k8s-node-2', '--from', 'no-such-file'], 2],
+  ])('of drain-check: %s', (_, argv, code) => {
+    for (const form of ['table', 'json', 'name']) {
+      const { status, stdout } = storage('drain-check', '--from', 'demo', ...argv, '-o', form)
+      expect({ form, status }).toEqual({ form, status: code })
+      if (form === 'json')
+        expect(JSON.parse(stdout)).toMatchObject(code === 2 ? { kind: 'Error', code } : { complete: true })
+    }
+  })
+
+  it('of drain-check: nothing can be judged without nodes', () => {
+    const empty = '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"demo"}}'
+    const options = { input: empty, encoding: 'utf8' } as const
+    const { status, stdout } = spawnSync(process.execPath, [bin, 'drain-check', 'n', '--from', '-', '-ojson'], options)
+    expect(status).toBe(7)
+    expect(JSON.parse(stdout)).toMatchObject({ kind: 'DrainReport', complete: false })
+  })
+
+  it('names the node that was meant', () => {
+    const { stderr } = storage('drain-check', 'k8s-node-3', '--from', 'demo')
+    expect(stderr).toBe(
+      'Error: node k8s-node-3 does not exist\n  did you mean k8s-node-1?\n  did you mean k8s-node-2?\n',
+    )
+  })
+
+  it('is 130 when it is interrupted, in the form that was asked for', async () => {
+    const child = spawn(process.execPath, [bin, 'drain-check', 'n', '--from', '-', '-o', 'json'])
+    let stdout = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString()
+    })
+    // Some input and no end of it: when the pipe has taken all, the program is there and reads.
+    child.stdin.on('error', () => {})
+    await new Promise<void>((resolve) => child.stdin.write(' '.repeat(1 << 20), () => resolve()))
+    child.kill('SIGINT')
+    expect(await ended(child)).toMatchObject({ code: 130, signal: null })
+    expect(JSON.parse(stdout)).toMatchObject({ kind: 'Error', code: 130, message: 'cancelled' })
+  })
+
   it('is quiet when the reader of its output is gone', async () => {
     const child = spawn(process.execPath, [bin, 'drain-check', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()

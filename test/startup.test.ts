@@ -57,11 +57,16 @@ describe('a start loads', () => {
     expect(bytes).toBeLessThan(250_000)
   })
 
-  it('for drain-check, before it knows where the cluster is, no client and no terminal library', () => {
-    const { bytes, packages } = closure(MAIN, RUN, 'src/commands/drain-check.ts')
-    for (const name of ['@kubernetes/client-node', 'js-yaml', 'ink', 'react', 'ssh2', 'typescript']) {
-      expect(packages).not.toContain(name)
-    }
-    expect(bytes).toBeLessThan(450_000)
+  const DUMP = [MAIN, RUN, 'src/commands/drain-check.ts', 'src/cluster/dump.ts', 'src/cluster/demo.ts']
+  const HEAVY = ['@kubernetes/client-node', 'ink', 'js-yaml', 'react', 'ssh2', 'typescript']
+
+  it('no client, no YAML and no terminal library for drain-check of a dump in JSON', () => {
+    const { bytes, packages } = closure(...DUMP)
+    expect(packages.filter((name) => HEAVY.includes(name))).toEqual([])
+    expect(bytes).toBeLessThan(600_000)
+  })
+
+  it('a YAML parser only for a dump in YAML', () => {
+    expect(closure(...DUMP, 'src/cluster/yaml.ts').packages.filter((name) => HEAVY.includes(name))).toEqual(['js-yaml'])
   })
 })

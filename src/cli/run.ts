@@ -44,11 +44,16 @@ export async function run(options: RunOptions): Promise<ExitCode> {
     await printResult(result, format, styleFor(streams, format, noColor(argv)), streams)
     return result.exitCode
   } catch (error) {
-    const document = errorDocument(error)
-    const trace = verbosityOf(argv) >= TRACE_LEVEL && error instanceof Error ? (error.stack ?? '') : ''
-    await printError(document, outputFormat(argv), trace, streams)
-    return document.code
+    return tellError(error, argv, streams)
   }
+}
+
+/** Tells why there is no result, in the form that the command line asks for. */
+export async function tellError(error: unknown, argv: readonly string[], streams: Streams): Promise<ExitCode> {
+  const document = errorDocument(error)
+  const trace = verbosityOf(argv) >= TRACE_LEVEL && error instanceof Error ? (error.stack ?? '') : ''
+  await printError(document, outputFormat(argv), trace, streams)
+  return document.code
 }
 
 /** The result of the command; undefined when it was help that was asked for, which is printed already. */
