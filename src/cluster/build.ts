@@ -41,10 +41,6 @@ export class SnapshotBuilder {
     this.#put(this.#owners, kind, owner, `${kind}\n`)
   }
 
-  has(kind: KindName): boolean {
-    return this.#byKind.has(kind)
-  }
-
   #put<T extends { metadata: ObjectMeta }>(objects: Map<string, T>, kind: string, object: T, prefix = ''): void {
     const { namespace, name, uid } = object.metadata
     const key = `${prefix}${namespace ?? ''}/${name}`
@@ -64,6 +60,11 @@ export class SnapshotBuilder {
       // Each map holds objects of its own kind only, which the type of the whole can't say.
       ;(snapshot.objects as Record<KindName, unknown[]>)[kind] = objects
     }
+    this.finishOwners(snapshot)
+  }
+
+  /** As {@link finish}, the owners only. */
+  finishOwners(snapshot: ClusterSnapshot): void {
     snapshot.owners = [...this.#owners.entries()].sort((a, b) => compare(a[0], b[0])).map(([, owner]) => owner)
     const { count, what } = this.#replaced
     if (count > 0) {

@@ -225,7 +225,7 @@ class DumpReader {
   #keep(apiVersion: string, kind: string, value: Item): void {
     const name = kindNameOf(apiVersion, kind)
     if (name !== null) {
-      const object = this.#projector.project(name, value)
+      const object = this.#projector.project(name, value, apiVersion)
       if (object === null) return
       this.#seen.add(name)
       this.#builder.add(object)
@@ -271,23 +271,11 @@ class DumpReader {
       const more = others.length === 0 ? '' : ` and ${others.length} more`
       snapshot.warnings.push(`${first}${more}: passed over, no Kubernetes object in it`)
     }
-    snapshot.warnings.push(...projectionWarnings(this.#projector))
+    snapshot.warnings.push(...this.#projector.warnings())
     return snapshot
   }
 }
 
 function onlyPart(file: string): KindStatus {
   return { state: 'failed', forbidden: false, reason: `${file} holds only the first part of the list` }
-}
-
-/** What to tell the user about values that project.ts had to change or leave out. */
-export function projectionWarnings(projector: Projector): string[] {
-  const { objects, first, nameless } = projector.problems
-  const warnings: string[] = []
-  if (objects > 0) {
-    const others = objects === 1 ? '' : ` and ${objects - 1} more`
-    warnings.push(`${first}${others}: values of a wrong type in it were converted or passed over`)
-  }
-  if (nameless > 0) warnings.push(`${nameless} object${nameless === 1 ? '' : 's'} without a name passed over`)
-  return warnings
 }

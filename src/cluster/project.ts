@@ -8,7 +8,7 @@
  *
  * The readers below are typed against objects.ts: a field that is added there does not compile until it has a reader here.
  */
-import { groupOf, ownerKindOf } from './kinds.js'
+import { ownerKindOf } from './kinds.js'
 import type * as o from './objects.js'
 import type { KindName, KindObjects } from './snapshot.js'
 
@@ -538,14 +538,14 @@ export class Projector {
     this.#complaints++
   }
 
-  /** The object reduced to objects.ts; null when it has no name or is no object at all (counted). */
-  project<K extends KindName>(kind: K, raw: unknown): KindObjects[K] | null {
+  /** The object, which came as this apiVersion, reduced to objects.ts; null when it has no name or is no object at all (counted). */
+  project<K extends KindName>(kind: K, raw: unknown, apiVersion: string): KindObjects[K] | null {
     const before = this.#complaints
     const meta = this.#metadata(raw)
     const rest = meta === null ? undefined : readers[kind](raw, this.#complain)
     if (meta === null || rest === undefined) return null
     const projected = { kind, metadata: meta, ...rest } as KindObjects[K]
-    if (projected.kind === 'PodDisruptionBudget' && isMap(raw)) dropOldEmptySelector(projected, raw.apiVersion)
+    if (projected.kind === 'PodDisruptionBudget' && apiVersion === 'policy/v1beta1') dropEmptySelector(projected)
     this.#count(before, kind, meta)
     return projected
   }
@@ -558,6 +558,18 @@ export class Projector {
     const spec = ownerSpec(raw.spec)
     this.#count(before, ownerKindOf(apiVersion, kind), meta)
     return { apiVersion, kind, metadata: meta, ...(spec === undefined ? {} : { spec }) }
+  }
+
+  /** {@link problems} in sentences for the user. */
+  warnings(): string[] {
+    const { objects, first, nameless } = this.problems
+    const warnings: string[] = []
+    if (objects > 0) {
+      const others = objects === 1 ? '' : ` and ${objects - 1} more`
+      warnings.push(`${first}${others}: values of a wrong type in it were converted or passed over`)
+    }
+    if (nameless > 0) warnings.push(`${nameless} object${nameless === 1 ? '' : 's'} without a name passed over`)
+    return warnings
   }
 
   #metadata(raw: unknown): o.ObjectMeta | null {
@@ -578,9 +590,8 @@ export class Projector {
 }
 
 /** In policy/v1beta1 an empty selector took no pod, in policy/v1 it takes all. */
-function dropOldEmptySelector(budget: o.PodDisruptionBudget, apiVersion: unknown): void {
+function dropEmptySelector(budget: o.PodDisruptionBudget): void {
   const selector = budget.spec?.selector
-  if (typeof apiVersion !== 'string' || groupOf(apiVersion) !== 'policy' || !apiVersion.endsWith('/v1beta1')) return
   if (selector === undefined || budget.spec === undefined) return
   const { matchLabels = {}, matchExpressions = [] } = selector
   if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) delete budget.spec.selector
