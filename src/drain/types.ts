@@ -45,10 +45,10 @@ export interface PodReport {
   /** Only for `finished`: the pod is being deleted already. */
   terminating?: true
   effects: Effect[]
-  /** null for pods that the drain leaves alone and for finished ones. */
+  /** For pods that the drain evicts, also `blocked` and `gone` ones: as if they were created again. null for the others. */
   scheduling: SchedulingReport | null
   volumes: PodVolumeReport[]
-  /** Only for `blocked`: the budgets (`NS/NAME`) that refuse, and how it would end once they allow. */
+  /** Only for `blocked`: the budgets of its namespace that refuse, and how it would end once they allow. */
   budgets?: string[]
   then?: { verdict: Verdict }
   /** One sentence for a human: why this verdict. */

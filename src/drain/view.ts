@@ -552,7 +552,9 @@ function steps(view: View): string[] {
     lines.push(...labelled(view, first.length > 0 ? 'Then' : 'Run', report.drainCommand))
     const blocked = view.pods.filter((pod) => pod.verdict === 'blocked')
     if (blocked.length > 0) {
-      const budgets = [...new Set(blocked.flatMap((pod) => pod.budgets ?? []))].sort(compare)
+      const budgets = [
+        ...new Set(blocked.flatMap((pod) => (pod.budgets ?? []).map((budget) => `${pod.namespace}/${budget}`))),
+      ].sort(compare)
       const what =
         budgets.length === 0 ? 'the budget' : `budget${budgets.length === 1 ? '' : 's'} ${nameList(budgets, view.wide)}`
       const note = `when ${what} ${budgets.length > 1 ? 'are' : 'is'} dealt with; until then drain only retries`

@@ -246,7 +246,7 @@ describe('below the table', () => {
   it('has them for a blocked pod too that would then stay Pending', () => {
     const scheduling = { feasibleNodes: [], message: 'no way', nominatedNode: null }
     // biome-ignore lint/suspicious/noThenProperty: the document's field has this name
-    const pods = [pod('a/b', 'blocked', { budgets: ['a/b'], then: { verdict: 'stuck' }, scheduling })]
+    const pods = [pod('a/b', 'blocked', { budgets: ['b'], then: { verdict: 'stuck' }, scheduling })]
     expect(render(report(pods))).toContain("a/b, in the scheduler's words:\n  no way\n")
   })
 

@@ -46,18 +46,17 @@ export function adviceFor(situation: Situation): string[] {
   const steps: string[] = []
 
   if (verdict === 'blocked') {
-    const names = budgets.map((budget) => budget.slice(budget.indexOf('/') + 1))
     if (budgets.length > 1) {
       steps.push(
-        `leave ${namespace}/${name} only one budget: the eviction API refuses a pod that has several (${names.join(', ')})`,
+        `leave ${namespace}/${name} only one budget: the eviction API refuses a pod that has several (${budgets.join(', ')})`,
       )
     } else if (custom === undefined) {
       const top = chain.links.at(-1)?.reference
       const scalable = top !== undefined && top.kind !== 'Job' && top.kind !== 'CronJob' && top.kind !== 'DaemonSet'
       steps.push(
         scalable
-          ? `one more ready replica of ${top.kind} ${namespace}/${top.name}, or a budget ${names[0]} that allows a disruption`
-          : `a budget ${namespace}/${names[0]} that allows a disruption`,
+          ? `one more ready replica of ${top.kind} ${namespace}/${top.name}, or a budget ${budgets[0]} that allows a disruption`
+          : `a budget ${namespace}/${budgets[0]} that allows a disruption`,
       )
     }
   }
@@ -90,7 +89,7 @@ export function adviceFor(situation: Situation): string[] {
       steps.push(`${remove} && ${again}   # or start empty elsewhere: ${fate}`)
     }
     if (claims.length === 0 && situation.refusedElsewhere !== null)
-      steps.push(`make room for ${namespace}/${name}: ${situation.refusedElsewhere}`)
+      steps.push(`let another node take ${namespace}/${name}; now they refuse it: ${situation.refusedElsewhere}`)
   }
   if (verdict === 'gone' && chain.links.length === 0) {
     steps.push(

@@ -12,11 +12,11 @@ export interface Eviction {
 
 export type EvictionResult =
   | { result: 'evicted'; waits: { budget: string; after: string[] } | null }
-  /** NS/NAME of the budgets that refuse; more than one means that the API refuses such a pod whatever they allow. */
+  /** Names of the budgets that refuse (in the pod's namespace); more than one: the API refuses such a pod whatever they allow. */
   | { result: 'blocked'; budgets: string[] }
 
 interface Ledger {
-  key: string
+  name: string
   budget: PodDisruptionBudget
   /** How many more healthy pods there are than the budget wants. */
   slack: number
@@ -64,7 +64,7 @@ export class BudgetPlay {
       const allowed = budget.status?.disruptionsAllowed
       const slack = allowed === undefined ? healthy - desired : allowed > 0 ? allowed : Math.min(healthy - desired, 0)
       return {
-        key: `${budget.metadata.namespace ?? ''}/${budget.metadata.name}`,
+        name: budget.metadata.name,
         budget,
         slack,
         desired,
@@ -108,7 +108,7 @@ export class BudgetPlay {
       for (const ledger of matching) if (comesBack) ledger.returning.push({ key, gain: 1 })
       return { result: 'evicted', waits: null }
     }
-    if (matching.length > 1) return { result: 'blocked', budgets: matching.map(({ key: name }) => name).sort() }
+    if (matching.length > 1) return { result: 'blocked', budgets: matching.map(({ name }) => name).sort() }
     const [ledger] = matching
     if (ledger === undefined) return done(undefined, null)
     if (!ready) {
@@ -117,11 +117,11 @@ export class BudgetPlay {
     }
     let waits: { budget: string; after: string[] } | null = null
     if (ledger.slack <= 0 && ledger.returning.length > 0) {
-      waits = { budget: ledger.key, after: ledger.returning.map((entry) => entry.key).sort() }
+      waits = { budget: ledger.name, after: ledger.returning.map((entry) => entry.key).sort() }
       for (const { gain } of ledger.returning) ledger.slack += gain
       ledger.returning = []
     }
-    if (ledger.slack <= 0) return { result: 'blocked', budgets: [ledger.key] }
+    if (ledger.slack <= 0) return { result: 'blocked', budgets: [ledger.name] }
     // The API takes one even for a pod that is not ready; when the controller counts anew, that one is back at once.
     if (ready) ledger.slack -= 1
     return done(ledger, waits)

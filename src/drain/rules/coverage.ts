@@ -78,7 +78,10 @@ export function coverageOf(snapshot: ClusterSnapshot, evicted: readonly Pod[]): 
       const claim: PersistentVolumeClaim | undefined = claims.get(`${pod.metadata.namespace ?? ''}/${name}`)
       if (claim === undefined) continue
       const claimName = `claim ${pod.metadata.namespace}/${name}`
-      if (claim.spec?.volumeName && lacks('PersistentVolume')) {
+      if (claim.spec?.volumeName && lacks('PersistentVolume') && !isBound(claim)) {
+        // Not bound yet: the scheduler does not look at the volume, but what the claim waits for can't be said.
+        need('PersistentVolume', `${claimName} names the volume ${claim.spec.volumeName}`)
+      } else if (claim.spec?.volumeName && lacks('PersistentVolume')) {
         unknown(volume.name, 'PersistentVolume', `${claimName} names the volume ${claim.spec.volumeName}`)
       } else if (!isBound(claim) && !claim.spec?.volumeName && claim.spec?.storageClassName && lacks('StorageClass')) {
         unknown(volume.name, 'StorageClass', `${claimName} waits for a volume of class ${claim.spec.storageClassName}`)

@@ -90,3 +90,32 @@ export class OwnerIndex {
     return { links, gone, unread }
   }
 }
+
+export function ownerWarnings(chains: readonly Chain[], snapshot: ClusterSnapshot): string[] {
+  const absent = new Set<string>()
+  const failed = new Map<string, string>()
+  for (const { reference, object } of chains.flatMap(({ links }) => links)) {
+    if (object !== undefined) continue
+    const kind = ownerKind(reference)
+    const status = Object.hasOwn(snapshot.ownerKinds, kind) ? snapshot.ownerKinds[kind] : undefined
+    if (status?.state === 'failed') failed.set(kind, status.reason)
+    else if (reference.kind !== 'Node') absent.add(kind)
+  }
+  const warnings = [...failed]
+    .sort()
+    .map(([kind, reason]) => `${kind} could not be read: ${reason}; the pods' references to it are believed`)
+  if (absent.size > 0)
+    warnings.push(
+      `no ${[...absent].sort().join(', ')} was read: pods that name one as their controller are taken to be re-created by it`,
+    )
+  return warnings
+}
+
+export function ownersReadable(chains: readonly Chain[], snapshot: ClusterSnapshot): boolean {
+  return chains.every(({ links }) =>
+    links.every(({ reference }) => {
+      const kind = ownerKind(reference)
+      return !Object.hasOwn(snapshot.ownerKinds, kind) || snapshot.ownerKinds[kind]?.state !== 'failed'
+    }),
+  )
+}
