@@ -62,6 +62,8 @@ export async function readWith(
 class ServerReader {
   readonly #builder = new SnapshotBuilder()
   readonly #projector = new Projector()
+  /** What is needed and could not be listed. */
+  readonly #missing = new Map<KindName, ServerError>()
   readonly #client: ApiClient
   readonly #snapshot: ClusterSnapshot
 
@@ -98,7 +100,7 @@ class ServerReader {
       return
     }
     const reason = failureReason('list', resource, null, answer)
-    if (NEEDED.has(kind)) throw neededButRefused(this.#client.name, resource, reason, answer)
+    if (NEEDED.has(kind)) this.#missing.set(kind, neededButRefused(this.#client.name, resource, reason, answer))
     this.#snapshot.kinds[kind] = { state: 'failed', forbidden: answer?.status === 403, reason }
   }
 
@@ -138,7 +140,12 @@ class ServerReader {
     return { objects: [], failure }
   }
 
+  /** @throws {ServerError} when what is needed is missing: always for the same kind, whichever answer came first. */
   finish(): void {
+    for (const kind of NEEDED) {
+      const error = this.#missing.get(kind)
+      if (error !== undefined) throw error
+    }
     this.#builder.finish(this.#snapshot)
     this.#snapshot.warnings.push(...this.#projector.warnings())
   }
@@ -292,7 +299,7 @@ function failureReason(verb: string, resource: string, namespace: string | null,
   const message = record(answer?.body).message
   if (answer?.status === 403) {
     // Only to name the user; nothing is decided by it.
-    const user = typeof message === 'string' ? /^[^"]*User ("(?:[^"\\]|\\.)*") /.exec(message)?.[1] : undefined
+    const user = typeof message === 'string' ? /\bUser ("(?:[^"\\]|\\.)*") cannot /.exec(message)?.[1] : undefined
     const who = user === undefined ? '' : ` for user ${user}`
     return `${verb} ${resource} is forbidden${who} (${scope}): needs verb ${verb} on resource ${resource}`
   }
@@ -301,15 +308,17 @@ function failureReason(verb: string, resource: string, namespace: string | null,
 }
 
 function neededButRefused(server: string, resource: string, reason: string, answer: ApiResponse | null): ServerError {
-  if (answer?.status === 404) {
-    return new ServerError(`${server} has no ${resource}: that is no Kubernetes API server, or not its whole address`, [
-      'see the server’s address in the kubeconfig',
-    ])
+  // An API server explains itself with a Status object.
+  if (answer?.status === 404 || record(answer?.body).kind === undefined) {
+    return new ServerError(
+      `${server} answers like no Kubernetes API server (status ${answer?.status ?? 'unknown'} for its ${resource})`,
+      ['see the server’s address in the kubeconfig: https or http, host, port and path'],
+    )
   }
   return new ServerError(
-    `${server}: ${reason}; without its ${resource} nothing can be judged`,
+    `${server}: ${reason}; without ${resource} nothing can be judged`,
     answer?.status === 403
-      ? [`ask an administrator for it, and check with: kubectl auth can-i list ${resource} -A`]
+      ? [`ask an administrator for that right; to check: kubectl auth can-i list ${resource} -A`]
       : [],
   )
 }
