@@ -42,6 +42,7 @@ const shared = {
   target: 'node20',
   format: 'esm',
   logLevel: 'warning',
+  logOverride: { 'import-is-undefined': 'error' },
   legalComments: 'none',
 }
 

@@ -38,6 +38,7 @@ describe('the check itself', () => {
     ['a reader among types', 'src/drain/plan.ts', `import { type A, readCluster } from '../cluster/read.js'`],
     ['the node layer in a plan', 'src/drain/plan.ts', `import { connect } from '../node/ssh.js'`],
     ['a view in a rule', 'src/drain/rules/gone.ts', `import { x } from '../view.js'`],
+    ['a clock beside a plan', 'src/mounts/match.ts', 'const now = Date.now()'],
     ['a clock', 'src/drain/plan.ts', 'const now = Date.now()'],
     ['a clock by constructor', 'src/drain/plan.ts', 'const now = new Date()'],
     ['chance', 'src/scheduling/pick.ts', 'const x = Math.random()'],
@@ -55,6 +56,7 @@ describe('the check itself', () => {
     ['words in comments and strings', 'src/drain/plan.ts', `// Date.now() in a comment\nconst x = 'Math.random()'`],
     ['a time that was given', 'src/drain/plan.ts', 'const x = Date.parse(pod.startTime) < new Date(now).getTime()'],
     ['a clock where one may be', 'src/cluster/live.ts', 'const now = Date.now()'],
+    ['a clock where facts are read', 'src/mounts/facts.ts', 'const now = Date.now()'],
     ['commands in main', 'src/main.ts', `await import('./commands/drain-check.js')`],
     ['a feature in a command', 'src/commands/drain-check.ts', `import { planDrain } from '../drain/plan.js'`],
   ])('allows %s', (_, path, text) => {

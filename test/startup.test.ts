@@ -66,6 +66,12 @@ describe('a start loads', () => {
     expect(bytes).toBeLessThan(600_000)
   })
 
+  it('no client library and no proxy code before a server is known to need it', () => {
+    const { bytes, packages } = closure(MAIN, RUN, 'src/commands/drain-check.ts', 'src/cluster/live.ts')
+    expect(packages.filter((name) => [...HEAVY, 'hpagent', 'socks', 'socks-proxy-agent'].includes(name))).toEqual([])
+    expect(bytes).toBeLessThan(600_000)
+  })
+
   it('a YAML parser only for a dump in YAML', () => {
     expect(closure(...DUMP, 'src/cluster/yaml.ts').packages.filter((name) => HEAVY.includes(name))).toEqual(['js-yaml'])
   })

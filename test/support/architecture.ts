@@ -43,13 +43,12 @@ export function importsOf(path: string, text: string): Import[] {
   return found
 }
 
+/** The parts of a feature that read, write or show; all else in it decides. */
+const DOES = /^src\/[^/]+\/(facts|apply|view)(\/|\.tsx?$)/
+
 /** What decides: it gets facts and gives a plan, and reads nothing else. */
 export function isPure(path: string): boolean {
-  return (
-    /^src\/(scheduling|volumes)\//.test(path) ||
-    /^src\/[^/]+\/(plan|types)\.ts$/.test(path) ||
-    /^src\/[^/]+\/rules(\/|\.ts$)/.test(path)
-  )
+  return /^src\/(scheduling|volumes)\//.test(path) || (featureOf(path) !== undefined && !DOES.test(path))
 }
 
 const IMPURE_GLOBALS =
@@ -84,9 +83,7 @@ export function violations(path: string, text: string): string[] {
     }
     if (isPure(path) && !typeOnly) {
       const reads =
-        !target.startsWith('src/') ||
-        /^src\/(cli|cluster|commands|node|present)\//.test(target) ||
-        /\/(apply|view|facts)\.tsx?$/.test(target)
+        !target.startsWith('src/') || /^src\/(cli|cluster|commands|node|present)\//.test(target) || DOES.test(target)
       if (reads && !PURE.includes(target)) {
         wrong.push(`${path}: what decides imports only what decides (${target})`)
       }
