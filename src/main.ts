@@ -12,9 +12,11 @@ if (argv.length === 1 && argv[0] === '--version') {
   process.stdout.write(`${pkg.name}/${pkg.version}\n`)
 } else {
   // A reader that is gone (`| head`) must not end the run with a stack trace; the write itself sees it too (cli/output.ts).
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-  })
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
   const cancel = new AbortController()
   process.on('SIGINT', () => {
     // The second Ctrl-C does not wait for anything.

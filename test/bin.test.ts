@@ -119,6 +119,14 @@ describe('the way it ends', () => {
     expect(JSON.parse(stdout)).toMatchObject({ kind: 'Error', code: 130, message: 'cancelled' })
   })
 
+  it('is the same when nobody reads what it says', async () => {
+    const argv = [bin, 'drain-check', 'no-such-node', '--from', 'demo']
+    const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] })
+    child.stdout.destroy()
+    child.stderr.destroy()
+    expect(await ended(child)).toMatchObject({ code: 2, signal: null })
+  })
+
   it('is quiet when the reader of its output is gone', async () => {
     const child = spawn(process.execPath, [bin, 'drain-check', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()
