@@ -38,7 +38,7 @@ export function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
 
   const unknown = scene.unknownVolumes.get(podKey(pod)) ?? new Map<string, string>()
   const uncertain = [...unknown].map(
-    ([name, because]) => `volume ${name} can't be judged: ${because}, and the dump has none of that kind`,
+    ([name, because]) => `volume ${name}: ${because}, and the dump has none of that kind`,
   )
   const { schedulerName = 'default-scheduler', resourceClaims = [] } = pod.spec ?? {}
   if (schedulerName !== 'default-scheduler' && schedulerName !== '') {
@@ -46,8 +46,12 @@ export function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
   }
   if (resourceClaims.length > 0)
     uncertain.push('it uses resource claims (dynamic resource allocation), which are not modelled')
-  if (scene.state.nodes.length === 0) uncertain.push('without nodes nothing can be said about where it could go')
 
+  if (scene.state.nodes.length === 0) {
+    const fate: Fate = chain.gone === null ? 'moves' : 'gone'
+    if (fate === 'moves') uncertain.push('without nodes nothing can be said about where it could go')
+    return { ...base, attempt: null, fate, uncertain, unjudged: false }
+  }
   const omit = new Set<string>()
   for (const volume of pod.spec?.volumes ?? []) {
     if (!volume.ephemeral || unknown.has(volume.name)) continue
@@ -83,7 +87,6 @@ export function attemptAlone(pod: Pod, omit: ReadonlySet<string>, scene: Scene):
 
 export function fateOf(attempt: Attempt, chain: Chain, scene: Scene): Fate {
   if (chain.gone !== null) return 'gone'
-  if (scene.state.nodes.length === 0) return 'moves'
   if (attempt.feasible.length === 0 && attempt.preemption === null) return 'stuck'
   const drained = (node: NodeState) => scene.nodes.includes(node.name)
   const comesBack = attempt.preemption === null ? attempt.feasible.some(drained) : drained(attempt.preemption.node)

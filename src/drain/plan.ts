@@ -65,8 +65,7 @@ export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): Dra
     .sort(byNodeThenName(options.nodes))
 
   const claims = unboundClaims(snapshot, options.nodes)
-  const unjudged = new Set(judged.filter((one) => one.unjudged).map(({ pod }) => podKey(pod)))
-  const notSafe = wordsNotSafe(pods, unjudged, claims.length > 0, options)
+  const notSafe = wordsNotSafe(pods, claims.length > 0, options)
   const failed = Object.values(snapshot.kinds).some((status) => status.state === 'failed')
   const version = schedulerVersionOf(snapshot)
   const warnings = [...snapshot.warnings, ...coverageWarnings(snapshot, coverage), ...ownerWarnings(chains, snapshot)]
@@ -87,10 +86,11 @@ export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): Dra
     nodes: [...options.nodes],
     cordonOnly: options.cordonOnly,
     pods,
-    volumes: listedVolumes(snapshot, options.nodes),
+    // Without pods nobody can tell which volumes are in use, nor which flags the drain will demand.
+    volumes: snapshot.kinds.Pod.state === 'read' ? listedVolumes(snapshot, options.nodes) : [],
     claims,
     summary: summarise(pods),
-    drainCommand: options.cordonOnly ? null : drainCommand(judged, options),
+    drainCommand: options.cordonOnly || snapshot.kinds.Pod.state !== 'read' ? null : drainCommand(judged, options),
     notSafe,
   }
 }
@@ -126,6 +126,7 @@ function baseReport({
   chain,
   attempt,
   uncertain,
+  unjudged,
   volumes,
 }: Judged): Omit<PodReport, 'verdict' | 'effects' | 'why' | 'next'> {
   return {
@@ -136,6 +137,7 @@ function baseReport({
     scheduling: scheduling(attempt),
     volumes,
     ...(uncertain.length > 0 ? { uncertain: true as const, uncertainReasons: uncertain } : {}),
+    ...(unjudged ? { unjudged: true as const } : {}),
   }
 }
 
@@ -169,7 +171,6 @@ function drainReport(judged: Judged, eviction: EvictionResult | undefined, scene
     ...base,
     verdict,
     effects,
-    // biome-ignore lint/suspicious/noThenProperty: the report's documented name; no promise is ever made of a report
     ...(verdict === 'blocked' ? { budgets, then: { verdict: settled } } : {}),
     why: verdict === 'blocked' ? whyBlocked(pod, budgets, scene) : whyOf(settled, judged, scene),
     next: [
@@ -210,13 +211,12 @@ function byNodeThenName(nodes: readonly string[]) {
 
 function wordsNotSafe(
   pods: readonly PodReport[],
-  unjudged: ReadonlySet<string>,
   claimsLoseNode: boolean,
   { cordonOnly, accept }: DrainOptions,
 ): string[] {
   const words = new Set<string>()
   for (const pod of pods) {
-    if (!(pod.verdict === 'stuck' && unjudged.has(`${pod.namespace}/${pod.name}`))) words.add(pod.verdict)
+    if (pod.unjudged !== true || pod.verdict !== 'stuck') words.add(pod.verdict)
     for (const { effect } of pod.effects) words.add(effect)
   }
   const counted: readonly string[] = cordonOnly ? ['stuck'] : ACCEPTABLE

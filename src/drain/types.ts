@@ -55,6 +55,8 @@ export interface PodReport {
   why: string
   uncertain?: true
   uncertainReasons?: string[]
+  /** With `uncertain`: the verdict `stuck` comes only from what the dump lacks, and is not counted as a finding. */
+  unjudged?: true
   /** Commands or steps that resolve it, ready to paste where they are commands. */
   next: string[]
 }

@@ -139,7 +139,11 @@ function headline(view: View): string[] {
 }
 
 /** What was found is certain, but there may be more. */
-const MORE = 'The answer is incomplete: there may be more (see the warnings).'
+function more(report: DrainReport): string {
+  const unjudged = report.pods.filter((pod) => pod.unjudged === true).length
+  const what = unjudged === 0 ? 'there may be more' : `${plural(unjudged, 'pod')} can't be judged`
+  return `The answer is incomplete: ${what} (see the warnings).`
+}
 
 function drainAnswer(report: DrainReport): Answer {
   const nodes = nodeNames(report.nodes)
@@ -157,7 +161,7 @@ function drainAnswer(report: DrainReport): Answer {
     const lines = [`Draining ${nodes} now: ${sentence(endings.length > 0 ? endings : data)}.`]
     if (endings.length > 0 && data.length > 0) lines.push(`Data at risk: ${sentence(data)}.`)
     if (accepted.length > 0) lines.push(`Accepted: ${sentence(accepted)}.`)
-    if (!report.complete) lines.push(MORE)
+    if (!report.complete) lines.push(more(report))
     return { lines, style: 'red' }
   }
   if (!report.complete) return incompleteAnswer(`Draining ${nodes}`, [...accepted, ...harmless])
@@ -187,7 +191,7 @@ function cordonAnswer(report: DrainReport): Answer {
 
   if (bad.length > 0) {
     const lines = [`Cordoning ${nodes} evicts nothing, but ${sentence(bad)}.`]
-    return { lines: report.complete ? lines : [...lines, MORE], style: 'red' }
+    return { lines: report.complete ? lines : [...lines, more(report)], style: 'red' }
   }
   if (!report.complete) return incompleteAnswer(`Cordoning ${nodes}`, known)
   const apart = accepted.length > 0 ? ' but for what is accepted' : ''
@@ -361,7 +365,8 @@ function ownerOf(pod: PodReport): string {
 }
 
 function wordsOf(pod: PodReport): string[] {
-  return [pod.verdict, ...pod.effects.map(({ effect }) => effect)]
+  const verdict = pod.verdict === 'stuck' && pod.unjudged === true ? 'unjudged' : pod.verdict
+  return [verdict, ...pod.effects.map(({ effect }) => effect)]
 }
 
 const THEN: Record<Verdict, string> = {
@@ -479,7 +484,9 @@ function uncertainty(view: View): string[] {
 
 /** Each message once, with all pods that get it: a hundred replicas are told the same. */
 function messages(view: View): string[] {
-  const pending = view.pods.filter((pod) => pod.verdict === 'stuck' || pod.then?.verdict === 'stuck')
+  const pending = view.pods.filter(
+    (pod) => (pod.verdict === 'stuck' || pod.then?.verdict === 'stuck') && pod.unjudged !== true,
+  )
   const groups = groupBy(pending, (pod) => [pod.scheduling?.message ?? []].flat())
   return [...groups].flatMap(([message, pods], index) => [
     ...(index === 0 ? [] : ['']),

@@ -94,7 +94,6 @@ export function recordedCluster(): DrainReport {
         scheduling: { feasibleNodes: ['k8s-node-1'], message: null, nominatedNode: null },
         volumes: [{ name: 'tmp', claim: null, volume: null, source: 'emptyDir', affinity: null, pinnedTo: null }],
         budgets: ['web'],
-        // biome-ignore lint/suspicious/noThenProperty: the document's field has this name
         then: { verdict: 'moves' },
         why: 'budget web needs 2 of 2, 0 may go',
         next: ['one more replica of demo/web, or a lower minAvailable in budget web'],

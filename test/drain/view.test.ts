@@ -245,7 +245,6 @@ describe('below the table', () => {
 
   it('has them for a blocked pod too that would then stay Pending', () => {
     const scheduling = { feasibleNodes: [], message: 'no way', nominatedNode: null }
-    // biome-ignore lint/suspicious/noThenProperty: the document's field has this name
     const pods = [pod('a/b', 'blocked', { budgets: ['b'], then: { verdict: 'stuck' }, scheduling })]
     expect(render(report(pods))).toContain("a/b, in the scheduler's words:\n  no way\n")
   })
@@ -307,7 +306,6 @@ describe('at any width', () => {
           uncertain: true,
           uncertainReasons: [evil],
         }),
-        // biome-ignore lint/suspicious/noThenProperty: the document's field has this name
         pod('a/b', 'blocked', { budgets: [evil], then: { verdict: 'moves' } }),
       ],
       {

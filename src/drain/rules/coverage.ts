@@ -18,6 +18,13 @@ const resourceOf: Readonly<Record<KindName, string>> = {
   PriorityClass: 'priorityclasses',
 }
 
+const namespaced: ReadonlySet<KindName> = new Set([
+  'Pod',
+  'PersistentVolumeClaim',
+  'CSIStorageCapacity',
+  'PodDisruptionBudget',
+])
+
 export interface Coverage {
   /** Kinds that are needed and are not there. */
   missing: Map<KindName, string>
@@ -118,7 +125,7 @@ export function coverageWarnings(snapshot: ClusterSnapshot, { missing, takenAsNo
     const status = snapshot.kinds[kind]
     if (status.state === 'failed') continue
     warnings.push(
-      `no ${kind} in the dump, but ${because}: record them too (kubectl get ${resourceOf[kind]} -A -o yaml)`,
+      `no ${kind} in the dump, but ${because}: record them too (kubectl get ${resourceOf[kind]}${namespaced.has(kind) ? ' -A' : ''} -o yaml)`,
     )
   }
   for (const [kind, status] of Object.entries(snapshot.kinds) as [KindName, ClusterSnapshot['kinds'][KindName]][]) {

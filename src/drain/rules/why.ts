@@ -27,6 +27,7 @@ export function whyBlocked(pod: Pod, budgets: readonly string[], scene: Scene): 
 export function whyOf(fate: Fate, judged: Judged, scene: Scene): string {
   const { attempt, chain } = judged
   if (fate === 'gone') return chain.gone ?? ''
+  if (judged.unjudged) return "can't be judged from this dump"
   if (fate === 'stuck') {
     const [volume] = pinning(judged, scene)
     if (volume === undefined) return `no node takes it: ${refusals(judged, scene) ?? attempt?.message ?? ''}`
