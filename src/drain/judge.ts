@@ -22,6 +22,8 @@ export interface Judged {
   uncertain: string[]
   /** The verdict comes from what the dump lacks, so it is no finding that could make the drain unsafe. */
   unjudged: boolean
+  /** Volumes that are left out when the pod is created again, since nobody can tell what becomes of them. */
+  omitted: ReadonlySet<string>
   volumes: PodVolumeReport[]
 }
 
@@ -34,7 +36,8 @@ export function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
   const kind =
     decision.action === 'leave' ? 'stays' : isFinished(pod) || pod.metadata.deletionTimestamp ? 'finished' : 'evicted'
   const base = { pod, decision, chain, kind, volumes } as const
-  if (kind !== 'evicted') return { ...base, attempt: null, fate: null, uncertain: [], unjudged: false }
+  if (kind !== 'evicted')
+    return { ...base, attempt: null, fate: null, uncertain: [], unjudged: false, omitted: new Set() }
 
   const unknown = scene.unknownVolumes.get(podKey(pod)) ?? new Map<string, string>()
   const uncertain = [...unknown].map(
@@ -50,7 +53,7 @@ export function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
   if (scene.state.nodes.length === 0) {
     const fate: Fate = chain.gone === null ? 'moves' : 'gone'
     if (fate === 'moves') uncertain.push('without nodes nothing can be said about where it could go')
-    return { ...base, attempt: null, fate, uncertain, unjudged: false }
+    return { ...base, attempt: null, fate, uncertain, unjudged: false, omitted: new Set() }
   }
   const omit = new Set<string>()
   for (const volume of pod.spec?.volumes ?? []) {
@@ -71,7 +74,12 @@ export function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
     fate === 'stuck' &&
     unknown.size > 0 &&
     fateOf(attemptAlone(pod, new Set([...omit, ...unknown.keys()]), scene), chain, scene) !== 'stuck'
-  return { ...base, attempt, fate, uncertain, unjudged }
+  return { ...base, attempt, fate, uncertain, unjudged, omitted: omit }
+}
+
+/** The pod as it is created again. */
+export function replacementFor({ pod, omitted }: Pick<Judged, 'pod' | 'omitted'>, scene: Scene): Pod {
+  return replacementOf(pod, scene.nodeByName.get(pod.spec?.nodeName ?? ''), scene.rules, omitted)
 }
 
 /** The pod deleted and created again, everything else where it is. */
@@ -79,8 +87,7 @@ export function attemptAlone(pod: Pod, omit: ReadonlySet<string>, scene: Scene):
   const { state, rules } = scene
   const placed = state.placed(podKey(pod))
   if (placed !== undefined) state.remove(placed.pod, placed.node)
-  const replacement = replacementOf(pod, scene.nodeByName.get(pod.spec?.nodeName ?? ''), rules, omit)
-  const attempt = schedule(podInfo(replacement, rules, 'spec'), state)
+  const attempt = schedule(podInfo(replacementFor({ pod, omitted: omit }, scene), rules, 'spec'), state)
   if (placed !== undefined) state.place(placed.pod, placed.node)
   return attempt
 }

@@ -4,15 +4,18 @@ import type { ClusterSnapshot } from '../cluster/snapshot.js'
 import { shellCommand } from '../node/shell-quote.js'
 import { podKey } from '../scheduling/cluster-state.js'
 import type { Attempt } from '../scheduling/schedule.js'
-import { attemptAlone, fateOf, type Judged, judge, pinning, refusals } from './judge.js'
+import { playTogether, type Together } from './joint.js'
+import { attemptAlone, type Fate, fateOf, type Judged, judge, pinning, refusals } from './judge.js'
 import { adviceFor } from './rules/advice.js'
 import { BudgetPlay, type EvictionResult } from './rules/budgets.js'
 import { coverageOf, coverageWarnings } from './rules/coverage.js'
 import { DRAIN_FLAGS, type DrainDecision, drainDecision, isFinished } from './rules/drain-filters.js'
 import { dataLost, preempts, startsEmpty } from './rules/effects.js'
+import { fuseEffects } from './rules/fuse.js'
 import { listedVolumes, unboundClaims } from './rules/listed.js'
 import { type Chain, OwnerIndex, ownersReadable, ownerWarnings } from './rules/owners.js'
-import { whyBlocked, whyOf, whyStays } from './rules/why.js'
+import { quorumEffects } from './rules/quorum.js'
+import { whyBlocked, whyOf, whyStays, whyTogether } from './rules/why.js'
 import { type Scene, sceneOf, schedulerVersionOf } from './scene.js'
 import type { PodName } from './targets.js'
 import {
@@ -54,14 +57,13 @@ export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): Dra
   const scene = sceneOf(snapshot, options.nodes, evicted, leaves, coverage.unknownVolumes)
 
   const judged = onNodes.map((pod) => judge(pod, decisions.get(pod) ?? decide(pod, leaves), scene))
-  const chains = judged.map(({ chain }) => chain)
-  const evictions = playBudgets(judged, scene)
+  // Pods asked about by name are judged as if they alone were evicted.
   const asked = new Set(options.pods.map(({ namespace, name }) => `${namespace}/${name}`))
-  const pods = judged
-    .filter(({ pod }) => asked.size === 0 || asked.has(podKey(pod)))
-    .map((one) =>
-      options.cordonOnly ? cordonReport(one, scene) : drainReport(one, evictions.get(podKey(one.pod)), scene),
-    )
+  const reported = judged.filter(({ pod }) => asked.size === 0 || asked.has(podKey(pod)))
+  const chains = judged.map(({ chain }) => chain)
+  const played = options.cordonOnly ? nothingPlayed : playDrain(reported, scene)
+  const pods = reported
+    .map((one) => (options.cordonOnly ? cordonReport(one, scene) : drainReport(one, played, scene)))
     .sort(byNodeThenName(options.nodes))
 
   const claims = unboundClaims(snapshot, options.nodes)
@@ -89,22 +91,68 @@ export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): Dra
     // Without pods nobody can tell which volumes are in use, nor which flags the drain will demand.
     volumes: snapshot.kinds.Pod.state === 'read' ? listedVolumes(snapshot, options.nodes) : [],
     claims,
+    ...(played.together.groups.length > 0 ? { contention: played.together.groups } : {}),
     summary: summarise(pods),
     drainCommand: options.cordonOnly || snapshot.kinds.Pod.state !== 'read' ? null : drainCommand(judged, options),
     notSafe,
   }
 }
 
-function playBudgets(judged: readonly Judged[], scene: Scene): Map<string, EvictionResult> {
+/** How the drain goes as a whole: the budgets, and the pods that compete for room. Each depends on the other. */
+function playDrain(judged: readonly Judged[], scene: Scene): Played {
+  let together: Together = { outcomes: new Map(), groups: [] }
+  let evictions = playBudgets(judged, together, scene)
+  // A pod that finds no room gives its budget nothing back; then another may be held, and take no room. Two rounds settle it.
+  for (let round = 0; round < 2; round++) {
+    const leaving = judged.filter((one) => one.kind !== 'stays' && evictions.get(podKey(one.pod))?.result !== 'blocked')
+    const returning = leaving.flatMap((one) => {
+      const eviction = evictions.get(podKey(one.pod))
+      if (eviction?.result !== 'evicted' || one.fate === 'gone' || one.attempt === null || one.unjudged) return []
+      const waits = eviction.waits === null ? 0 : 1
+      return [{ judged: one, stage: 2 * scene.nodes.indexOf(one.pod.spec?.nodeName ?? '') + waits }]
+    })
+    const played = playTogether(leaving, returning, scene)
+    // What is held now took part in the round before: that is how it would end, and what its budget reckons with.
+    together = { outcomes: new Map([...together.outcomes, ...played.outcomes]), groups: played.groups }
+    const again = playBudgets(judged, together, scene)
+    const same = [...again].every(([key, result]) => result.result === evictions.get(key)?.result)
+    evictions = again
+    if (same) break
+  }
+  const staysDown = (one: Judged) => settledFate(one, together) === 'stuck'
+  return {
+    evictions,
+    together,
+    quorum: quorumEffects(judged, evictions, staysDown, scene),
+    fuse: fuseEffects(judged, scene),
+  }
+}
+
+const nothingPlayed: Played = {
+  evictions: new Map(),
+  together: { outcomes: new Map(), groups: [] },
+  quorum: new Map(),
+  fuse: new Map(),
+}
+
+function playBudgets(judged: readonly Judged[], together: Together, scene: Scene): Map<string, EvictionResult> {
   const play = new BudgetPlay(scene.snapshot.objects.PodDisruptionBudget, scene.snapshot.objects.Pod)
   const results = new Map<string, EvictionResult>()
   for (const node of scene.nodes) {
     const evictions = judged
       .filter(({ pod, kind }) => kind === 'evicted' && pod.spec?.nodeName === node)
-      .map(({ pod, fate }) => ({ pod, comesBack: fate === 'moves' || fate === 'returns' }))
+      .map((one) => ({ pod: one.pod, comesBack: ['moves', 'returns'].includes(settledFate(one, together)) }))
     for (const [key, result] of play.drain(evictions)) results.set(key, result)
   }
   return results
+}
+
+/** Where the pod ends when the others are evicted, too. */
+function settledFate({ pod, fate }: Judged, { outcomes }: Together): Fate {
+  const ends = outcomes.get(podKey(pod))?.ends
+  if (fate === null || fate === 'gone' || ends === undefined) return fate ?? 'moves'
+  if (ends === 'pending') return 'stuck'
+  return fate === 'stuck' ? 'moves' : fate
 }
 
 function scheduling(attempt: Attempt | null): PodReport['scheduling'] {
@@ -141,8 +189,19 @@ function baseReport({
   }
 }
 
-function drainReport(judged: Judged, eviction: EvictionResult | undefined, scene: Scene): PodReport {
-  const { pod, decision, kind, fate } = judged
+/** What the plays found: how each eviction goes, and the effects that come of the pods' being evicted together. */
+interface Played {
+  evictions: ReadonlyMap<string, EvictionResult>
+  together: Together
+  quorum: ReadonlyMap<string, Effect>
+  fuse: ReadonlyMap<string, Effect>
+}
+
+function drainReport(judged: Judged, { evictions, together, quorum, fuse }: Played, scene: Scene): PodReport {
+  const key = podKey(judged.pod)
+  const eviction = evictions.get(key)
+  const outcome = together.outcomes.get(key)
+  const { pod, decision, kind } = judged
   const effects: Effect[] = decision.flags.map((flag) => ({ effect: 'needs-flag', flag }))
   const base = baseReport(judged)
   if (kind === 'stays') return { ...base, verdict: 'stays', effects, why: whyStays(pod), next: [] }
@@ -160,19 +219,23 @@ function drainReport(judged: Judged, eviction: EvictionResult | undefined, scene
       next: [],
     }
   }
-  const settled = fate ?? 'moves'
+  const settled = settledFate(judged, together)
   const verdict: Verdict = eviction?.result === 'blocked' ? 'blocked' : settled
   effects.push(...dataLost(pod))
   if (settled === 'moves' || settled === 'returns') effects.push(...startsEmpty(judged), ...preempts(judged))
   if (eviction?.result === 'evicted' && eviction.waits !== null)
     effects.push({ effect: 'waits-for-budget', ...eviction.waits })
+  if (outcome?.ends === 'contended') effects.push({ effect: 'contended', node: outcome.node ?? '', with: outcome.with })
+  effects.push(...[quorum.get(key), fuse.get(key)].filter((effect) => effect !== undefined))
   const budgets = eviction?.result === 'blocked' ? eviction.budgets : []
+  const message = base.scheduling?.message ?? (settled === 'stuck' ? (outcome?.message ?? null) : null)
   return {
     ...base,
+    scheduling: base.scheduling === null ? null : { ...base.scheduling, message },
     verdict,
     effects,
     ...(verdict === 'blocked' ? { budgets, then: { verdict: settled } } : {}),
-    why: verdict === 'blocked' ? whyBlocked(pod, budgets, scene) : whyOf(settled, judged, scene),
+    why: verdict === 'blocked' ? whyBlocked(pod, budgets, scene) : whyTogether(settled, judged, outcome, scene),
     next: [
       ...new Set([
         ...nextSteps(verdict, budgets, judged, scene),

@@ -82,6 +82,8 @@ export interface DrainReport {
   pods: PodReport[]
   volumes: ListedVolume[]
   claims: { namespace: string; name: string; selectedNode: string }[]
+  /** Groups of pods that compete, with how many of each stay Pending at least and at most; absent when there is none. */
+  contention?: { pods: string[]; pending: { min: number; max: number } }[]
   /** Verdict → number of pods; zeros left out. */
   summary: Partial<Record<Verdict, number>>
   /** The `kubectl drain` command line with exactly the flags it demands; null with `--cordon-only`. */

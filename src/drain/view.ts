@@ -43,6 +43,7 @@ export function renderDrainReport(report: DrainReport, options: DrainViewOptions
     podTable(view),
     uncertainty(view),
     messages(view),
+    contention(view),
     volumes(view),
     claims(view),
     steps(view),
@@ -493,6 +494,14 @@ function messages(view: View): string[] {
     ...wrap(`${nameList(pods.map(idOf), view.wide)}, in the scheduler's words:`, view.width),
     ...indented(message, view.width, 0),
   ])
+}
+
+function contention({ report, wide, width }: View): string[] {
+  return (report.contention ?? []).flatMap(({ pods, pending: { min, max } }) => {
+    const count = min === max ? `${max}` : `${min} to ${max}`
+    const verb = max === 1 ? 'stays' : 'stay'
+    return wrap(`Of ${nameList(pods, wide)}, ${count} ${verb} Pending: there is not room for all.`, width)
+  })
 }
 
 function volumes(view: View): string[] {

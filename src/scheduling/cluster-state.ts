@@ -198,6 +198,8 @@ export class ClusterState {
   readonly budgets: readonly PodDisruptionBudget[]
   /** Pending pods that preemption has promised a node to, by that node. */
   readonly nominated = new Map<string, PodInfo[]>()
+  /** Volumes that a pod placed in play has taken, though their objects do not say so. */
+  readonly reserved = new Set<PersistentVolume>()
   /** How many volumes of placed pods name the claim, by NAMESPACE/CLAIM. */
   readonly claimUse = new Map<string, number>()
   readonly #placed = new Map<string, { pod: PodInfo; node: NodeState }>()

@@ -1,5 +1,6 @@
 import { labelOf } from '../../cluster/labels.js'
 import type { Pod } from '../../cluster/objects.js'
+import type { JointOutcome } from '../joint.js'
 import { type Fate, type Judged, pinning, refusals } from '../judge.js'
 import type { Scene } from '../scene.js'
 
@@ -44,6 +45,14 @@ export function whyOf(fate: Fate, judged: Judged, scene: Scene): string {
   return nodes.length > 3
     ? `${nodes.length} nodes take it`
     : `${nodes.join(', ')} ${nodes.length === 1 ? 'takes' : 'take'} it`
+}
+
+/** As {@link whyOf}, where the other evicted pods make the difference. */
+export function whyTogether(fate: Fate, judged: Judged, outcome: JointOutcome | undefined, scene: Scene): string {
+  if (outcome === undefined || fate === 'gone' || fate === judged.fate) return whyOf(fate, judged, scene)
+  const others = outcome.with.length > 3 ? `${outcome.with.length} other pods` : outcome.with.join(', ')
+  if (fate === 'stuck') return `${whyOf('moves', judged, scene)}, but not beside ${others}`
+  return `it has to wait for ${others}`
 }
 
 /** A volume that names its node by name, where the node's kubernetes.io/hostname is another, matches no node. */

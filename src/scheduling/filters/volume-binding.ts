@@ -1,6 +1,6 @@
 import { matchesLabelSelector } from '../../cluster/labels.js'
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../cluster/objects.js'
-import { type ClusterState, classOfClaim, classOfVolume, type NodeState } from '../cluster-state.js'
+import { type ClusterState, classOfClaim, classOfVolume, type NodeState, type PodInfo } from '../cluster-state.js'
 import { ephemeralClaimName } from '../ephemeral.js'
 import { type Filter, type Preparation, skip, unresolvable } from '../filter.js'
 import { nodeSelectorMatches } from '../node-selector.js'
@@ -80,6 +80,35 @@ function hasCapacity(
   })
 }
 
+/** The volumes that these claims (the smallest first) find on the node, and those claims that find none. */
+function matchVolumes(claims: readonly PersistentVolumeClaim[], node: NodeState, cluster: ClusterState) {
+  const taken = new Set(cluster.reserved)
+  const found: PersistentVolume[] = []
+  const toProvision: PersistentVolumeClaim[] = []
+  for (const claim of claims) {
+    const selected = claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
+    const volumes = cluster.volumesByClass.get(classOfClaim(claim)) ?? []
+    const volume = selected ? null : findVolume(claim, volumes, node, taken)
+    if (volume === null) toProvision.push(claim)
+    else {
+      found.push(volume)
+      taken.add(volume)
+    }
+  }
+  return { found, toProvision }
+}
+
+/** The claims that wait for their pod to be scheduled, the smallest first, so that small ones do not take the large volumes. */
+function delayedClaims(claims: readonly PersistentVolumeClaim[]): PersistentVolumeClaim[] {
+  return claims.filter((claim) => !claim.spec?.volumeName).sort((a, b) => sizeOfClaim(a) - sizeOfClaim(b))
+}
+
+/** The free volumes that the pod's claims bind to when the pod is placed on the node. */
+export function volumesToBind(pod: PodInfo, node: NodeState, cluster: ClusterState): PersistentVolume[] {
+  const claims = pod.claims.flatMap((name) => cluster.claims.get(`${pod.namespace}/${name}`) ?? [])
+  return claims.length === 0 ? [] : matchVolumes(delayedClaims(claims), node, cluster).found
+}
+
 type Provision = 'possible' | 'impossible' | 'no-space'
 
 function provision(claims: readonly PersistentVolumeClaim[], node: NodeState, cluster: ClusterState): Provision {
@@ -126,7 +155,7 @@ export const volumeBinding: Filter = {
     if (claims.length === 0) return skip
 
     const bound: PersistentVolumeClaim[] = []
-    const delayed: PersistentVolumeClaim[] = []
+    const unbound: PersistentVolumeClaim[] = []
     for (const claim of claims) {
       const volumeName = claim.spec?.volumeName ?? ''
       if (volumeName !== '' && claim.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined)
@@ -134,11 +163,10 @@ export const volumeBinding: Filter = {
       else {
         const waits = cluster.classes.get(classOfClaim(claim))?.volumeBindingMode === 'WaitForFirstConsumer'
         if (!waits || volumeName !== '') return reject('pod has unbound immediate PersistentVolumeClaims')
-        delayed.push(claim)
+        unbound.push(claim)
       }
     }
-    // Smallest first, so that small claims do not take the large volumes.
-    delayed.sort((a, b) => sizeOfClaim(a) - sizeOfClaim(b))
+    const delayed = delayedClaims(unbound)
 
     const check = (node: NodeState) => {
       let boundFound = true
@@ -156,16 +184,7 @@ export const volumeBinding: Filter = {
       )
       if (elsewhere) result = 'impossible'
       else {
-        const taken = new Set<PersistentVolume>()
-        const toProvision: PersistentVolumeClaim[] = []
-        for (const claim of delayed) {
-          const selected = claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
-          const found = selected
-            ? null
-            : findVolume(claim, cluster.volumesByClass.get(classOfClaim(claim)) ?? [], node, taken)
-          if (found === null) toProvision.push(claim)
-          else taken.add(found)
-        }
+        const { toProvision } = matchVolumes(delayed, node, cluster)
         result = provision(toProvision, node, cluster)
       }
       const reasons: string[] = []

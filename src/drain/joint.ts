@@ -1,0 +1,370 @@
+import { matchesSelector, parseLabelSelector } from '../cluster/labels.js'
+import {
+  type ClusterState,
+  classOfClaim,
+  type NodeState,
+  type PodInfo,
+  podInfo,
+  podKey,
+  termMatches,
+} from '../scheduling/cluster-state.js'
+import { volumesToBind } from '../scheduling/filters/volume-binding.js'
+import { fewestThatFill } from '../scheduling/room.js'
+import { schedule } from '../scheduling/schedule.js'
+import { type Judged, replacementFor } from './judge.js'
+import type { Scene } from './scene.js'
+
+/**
+ * What becomes of the evicted pods together. kubectl evicts all pods of a node at once; their replacements are scheduled by
+ * priority and then in no order that is known, and which of the passing nodes each gets is scoring. A pod's place is sure when the
+ * others can't fill every node that takes it; what is not sure is played through, in every order and choice where those are few
+ * enough, else in many.
+ */
+export interface Together {
+  /** By NAMESPACE/NAME; pods that are not here end as they would alone. */
+  outcomes: Map<string, JointOutcome>
+  groups: ContendedGroup[]
+}
+
+export interface JointOutcome {
+  /** `placed` in every order and choice, `pending` in every one, or it depends. */
+  ends: 'placed' | 'pending' | 'contended'
+  /** The pods it competes with (NS/NAME), sorted, and the node that they compete for; null when no node takes it at first. */
+  with: string[]
+  node: string | null
+  /** What the scheduler says when it stays Pending, with the others placed. */
+  message: string | null
+}
+
+/** Pods of which some stay Pending: how many at least and at most, in the orders and choices that were played. */
+export interface ContendedGroup {
+  pods: string[]
+  pending: { min: number; max: number }
+}
+
+interface Member {
+  key: string
+  info: PodInfo
+  /** The same for pods that the scheduler can't tell apart: playing with one of them is playing with any. */
+  kind: string
+  stage: number
+  /** Names of the nodes that pass when all evicted pods are gone. */
+  feasible: ReadonlySet<string>
+}
+
+/** How much of the scheduler's work (pods tried, times nodes) a group may cost before the play changes from every order to samples. */
+const MOST_WORK = 60_000
+const MOST_SAMPLES = 200
+
+/** A pod that is created again, and how late: by its node's place in the drain, and after those that its budget makes it wait for. */
+export interface Returning {
+  judged: Judged
+  stage: number
+}
+
+/** `evicted`: all pods that leave the nodes; `returning` of them get a replacement. The scene is as before when it returns. */
+export function playTogether(evicted: readonly Judged[], returning: readonly Returning[], scene: Scene): Together {
+  if (returning.length < 2) return { outcomes: new Map(), groups: [] }
+  const { state } = scene
+  const left = evicted.flatMap(({ pod }) => state.placed(podKey(pod)) ?? [])
+  for (const { pod, node } of left) state.remove(pod, node)
+  const together = playReturns(returning, scene)
+  for (const { pod, node } of left) state.place(pod, node)
+  return together
+}
+
+function playReturns(returning: readonly Returning[], scene: Scene): Together {
+  const { state, rules } = scene
+  const members = returning.map(({ judged, stage }): Member => {
+    const info = podInfo(replacementFor(judged, scene), rules, 'spec')
+    const attempt = schedule(info, state)
+    const places = attempt.preemption === null ? attempt.feasible : [attempt.preemption.node]
+    return { key: info.key, info, kind: kindOf(info, stage), stage, feasible: new Set(places.map((node) => node.name)) }
+  })
+  const outcomes = new Map<string, JointOutcome>()
+  const groups: ContendedGroup[] = []
+  for (const group of groupsOf(members, state)) {
+    const { ends, whole } = playGroup(group, state)
+    let contended = false
+    for (const member of group) {
+      const outcome = outcomeOf(member, group, ends, whole)
+      if (outcome.ends === 'contended') contended = true
+      outcomes.set(member.key, outcome)
+    }
+    if (!contended) continue
+    const counts = ends.map(({ pending }) => pending.size)
+    groups.push({
+      pods: group.map((member) => member.key).sort(),
+      pending: { min: Math.min(...counts), max: Math.max(...counts) },
+    })
+  }
+  return { outcomes, groups }
+}
+
+function outcomeOf(member: Member, group: readonly Member[], ends: readonly End[], whole: boolean): JointOutcome {
+  const alike = group.filter((other) => other.kind === member.kind)
+  const waitingOf = (end: End) => alike.filter((other) => end.pending.has(other.key))
+  const never = ends.every((end) => waitingOf(end).length === 0)
+  const always = ends.every((end) => waitingOf(end).length === alike.length)
+  const nodes = ends.flatMap(({ places }) => alike.flatMap((other) => places.get(other.key) ?? []))
+  const [waiting] = ends.flatMap((end) => waitingOf(end).map((other) => end.pending.get(other.key) ?? null))
+  return {
+    // What always happened in samples may not always happen, unless it is what the pod does alone.
+    ends: never ? 'placed' : always && (whole || member.feasible.size === 0) ? 'pending' : 'contended',
+    with: group
+      .filter((other) => other !== member)
+      .map((other) => other.key)
+      .sort(),
+    node: [...nodes, ...member.feasible].sort()[0] ?? null,
+    message: waiting ?? null,
+  }
+}
+
+/** Pods with claims are all different: each has its own. */
+function kindOf({ pod, key, claims }: PodInfo, stage: number): string {
+  const { name: _, ...metadata } = pod.metadata
+  return claims.length > 0 ? key : JSON.stringify([stage, metadata, pod.spec])
+}
+
+/** Members that may get into each other's way; those whose place is sure are in none. */
+function groupsOf(members: readonly Member[], state: ClusterState): Member[][] {
+  const entangled = entanglements(members, state)
+  const unsure = members.filter(
+    (member) => (entangled.get(member)?.length ?? 0) > 0 || !hasSurePlace(member, members, state),
+  )
+  const group = new Map<Member, Set<Member>>()
+  const join = (a: Member, b: Member) => {
+    const [mine, theirs] = [group.get(a) ?? new Set([a]), group.get(b) ?? new Set([b])]
+    if (mine === theirs) return
+    for (const member of theirs) mine.add(member)
+    for (const member of mine) group.set(member, mine)
+  }
+  for (const member of unsure) {
+    for (const other of members) if (other !== member && overlap(member, other)) join(member, other)
+    for (const other of entangled.get(member) ?? []) join(member, other)
+  }
+  return [...new Set(group.values())]
+    .map((set) => [...set].sort((a, b) => (a.key < b.key ? -1 : 1)))
+    .sort((a, b) => ((a[0]?.key ?? '') < (b[0]?.key ?? '') ? -1 : 1))
+}
+
+function overlap(a: Member, b: Member): boolean {
+  const [small, large] = a.feasible.size <= b.feasible.size ? [a, b] : [b, a]
+  for (const node of small.feasible) if (large.feasible.has(node)) return true
+  return false
+}
+
+/** Whether the others, wherever they go, leave a node that takes the pod. */
+function hasSurePlace(member: Member, members: readonly Member[], state: ClusterState): boolean {
+  if (member.feasible.size === 0) return true // for sure none: nothing of the others' room can change that
+  if (member.feasible.size >= members.length && member.info.hostPorts.length === 0) return true
+  const others = members.filter((other) => other !== member && overlap(member, other)).map((other) => other.info)
+  let needed = 0
+  for (const name of member.feasible) {
+    const node = state.nodeByName.get(name)
+    if (node === undefined) continue
+    needed += usesLimitedVolumes(member.info, node, state) ? 1 : fewestThatFill(node, member.info, others)
+    if (needed > others.length) return true
+  }
+  return others.length === 0
+}
+
+function usesLimitedVolumes(pod: PodInfo, node: NodeState, state: ClusterState): boolean {
+  const limited =
+    state.csiNodes.get(node.name)?.spec?.drivers?.some(({ allocatable }) => allocatable?.count !== undefined) ?? false
+  return limited && pod.claims.length > 0
+}
+
+/** Members whose rules look at each other: affinity, spreading, a claim or free volumes that both want. */
+function entanglements(members: readonly Member[], state: ClusterState): Map<Member, Member[]> {
+  const found = new Map<Member, Member[]>()
+  const note = (a: Member, b: Member) => {
+    found.set(a, [...(found.get(a) ?? []), b])
+    found.set(b, [...(found.get(b) ?? []), a])
+  }
+  const concerned = members.filter(({ info }) => looksAtOthers(info))
+  for (const a of concerned) {
+    for (const b of members) {
+      if (a !== b && (selects(a.info, b.info, state) || shareVolumes(a.info, b.info, state))) note(a, b)
+    }
+  }
+  return found
+}
+
+function looksAtOthers({ pod, affinity, antiAffinity, claims }: PodInfo): boolean {
+  const spreads = (pod.spec?.topologySpreadConstraints ?? []).some((one) => one.whenUnsatisfiable === 'DoNotSchedule')
+  return affinity.length > 0 || antiAffinity.length > 0 || spreads || claims.length > 0
+}
+
+function selects(a: PodInfo, b: PodInfo, state: ClusterState): boolean {
+  const labelsOf = (pod: PodInfo) => state.namespaces.get(pod.namespace)?.metadata.labels
+  const terms = [...a.affinity, ...a.antiAffinity]
+  if (terms.some((term) => termMatches(term, b, labelsOf(b)))) return true
+  return (a.pod.spec?.topologySpreadConstraints ?? []).some((constraint) => {
+    const selector = parseLabelSelector(constraint.labelSelector)
+    const same = a.namespace === b.namespace && constraint.whenUnsatisfiable === 'DoNotSchedule'
+    return same && selector !== null && matchesSelector(selector, b.pod.metadata.labels)
+  })
+}
+
+/** A claim of both, or unbound claims of one class without provisioner: the first takes the volume. */
+function shareVolumes(a: PodInfo, b: PodInfo, state: ClusterState): boolean {
+  if (a.namespace === b.namespace && a.claims.some((claim) => b.claims.includes(claim))) return true
+  const unbound = (pod: PodInfo) =>
+    pod.claims.flatMap((name) => {
+      const claim = state.claims.get(`${pod.namespace}/${name}`)
+      return claim === undefined || claim.spec?.volumeName ? [] : [classOfClaim(claim)]
+    })
+  const classes = new Set(unbound(a))
+  return unbound(b).some((name) => classes.has(name) && (state.volumesByClass.get(name)?.length ?? 0) > 0)
+}
+
+interface End {
+  /** Pods that stay Pending, with what the scheduler says of them. */
+  pending: Map<string, string | null>
+  /** Where the others are. */
+  places: Map<string, string>
+}
+
+interface Play {
+  ends: End[]
+  /** Every order and choice was played. */
+  whole: boolean
+}
+
+type Move = { member: Member; node: NodeState; victims: readonly PodInfo[] }
+
+/** Plays the members' scheduling through; the state is as before when it returns. */
+function playGroup(group: readonly Member[], state: ClusterState): Play {
+  return playEveryOrder(group, state) ?? { ends: playSamples(group, state), whole: false }
+}
+
+function movesOf(member: Member, state: ClusterState): { moves: Move[]; message: string | null } {
+  const { preemption, feasible, message } = schedule(member.info, state)
+  if (preemption !== null) return { moves: [{ member, ...preemption }], message }
+  return { moves: feasible.map((node) => ({ member, node, victims: [] })), message }
+}
+
+/** Makes the move; gives back how to undo it, and the members that lost their place. */
+function make({ member, node, victims }: Move, group: readonly Member[], state: ClusterState) {
+  for (const victim of victims) state.remove(victim, node)
+  const volumes = volumesToBind(member.info, node, state)
+  state.place(member.info, node)
+  for (const volume of volumes) state.reserved.add(volume)
+  const undo = () => {
+    for (const volume of volumes) state.reserved.delete(volume)
+    state.remove(member.info, node)
+    for (const victim of victims) state.place(victim, node)
+  }
+  return { undo, out: group.filter(({ info }) => victims.includes(info)) }
+}
+
+function endOf(group: readonly Member[], waiting: ReadonlyMap<Member, string | null>, state: ClusterState): End {
+  const placed = group.filter((member) => !waiting.has(member))
+  return {
+    pending: new Map([...waiting].map(([member, message]) => [member.key, message])),
+    places: new Map(placed.map(({ key }) => [key, state.placed(key)?.node.name ?? ''])),
+  }
+}
+
+/** By node drained, then by priority: those before a pod here are tried before it. */
+function byTurn(a: Member, b: Member): number {
+  return a.stage - b.stage || b.info.priority - a.info.priority
+}
+
+/**
+ * Every order and choice: of the waiting pods whose turn it is, any that finds a place takes any of the nodes that pass (or the one
+ * where preemption makes room). null when that is too much work.
+ */
+function playEveryOrder(group: readonly Member[], state: ClusterState): Play | null {
+  const seen = new Set<string>()
+  const ends = new Map<string, End>()
+  let work = 0
+  const explore = (waiting: readonly Member[]): boolean => {
+    // Preemption can chase pods around; a state that was seen is not looked at again, so this ends.
+    const id = group
+      .map(({ key, kind }) => `${kind} ${state.placed(key)?.node.name ?? ''}`)
+      .sort()
+      .join('\n')
+    if (seen.has(id)) return true
+    seen.add(id)
+
+    const messages = new Map<Member, string | null>()
+    const kinds = new Map<string, ReturnType<typeof movesOf>>()
+    const moves: Move[] = []
+    let turn: Member | null = null
+    for (const member of [...waiting].sort(byTurn)) {
+      if (turn !== null && byTurn(turn, member) !== 0) break
+      const known = kinds.get(member.kind)
+      if (known !== undefined) {
+        messages.set(member, known.message)
+        continue
+      }
+      work += state.nodes.length
+      if (work > MOST_WORK) return false
+      const found = movesOf(member, state)
+      kinds.set(member.kind, found)
+      messages.set(member, found.message)
+      if (found.moves.length > 0) {
+        turn = member
+        moves.push(...found.moves)
+      }
+    }
+    if (moves.length === 0) {
+      ends.set(id, endOf(group, messages, state))
+      return true
+    }
+    for (const move of moves) {
+      const { undo, out } = make(move, group, state)
+      const enough = explore([...waiting.filter((member) => member !== move.member), ...out])
+      undo()
+      if (!enough) return false
+    }
+    return true
+  }
+  return explore(group) ? { ends: [...ends.values()], whole: true } : null
+}
+
+/** Many orders and choices, the same ones each time: what fails is tried again until nothing more finds a place. */
+function playSamples(group: readonly Member[], state: ClusterState): End[] {
+  const ends: End[] = []
+  let work = 0
+  for (let sample = 0; sample < MOST_SAMPLES && (sample < 8 || work < 2 * MOST_WORK); sample++) {
+    const choose = chooser(sample)
+    const rank = new Map(group.map((member) => [member, choose(group.length)]))
+    const order = [...group].sort((a, b) => byTurn(a, b) || (rank.get(a) ?? 0) - (rank.get(b) ?? 0))
+    const undos: (() => void)[] = []
+    let waiting = new Map<Member, string | null>(order.map((member) => [member, null]))
+    for (let round = 0; round <= group.length; round++) {
+      const again = new Map<Member, string | null>()
+      let progress = false
+      for (const member of [...waiting.keys()].sort(byTurn)) {
+        const { moves, message } = movesOf(member, state)
+        work += state.nodes.length
+        const move = moves[choose(moves.length)]
+        if (move === undefined) {
+          again.set(member, message)
+          continue
+        }
+        const { undo, out } = make(move, group, state)
+        undos.push(undo)
+        for (const lost of out) again.set(lost, null)
+        progress = true
+      }
+      waiting = again
+      if (!progress) break
+    }
+    ends.push(endOf(group, waiting, state))
+    for (const undo of undos.reverse()) undo()
+  }
+  return ends
+}
+
+/** A fixed sequence of choices for each number, so that the plan is the same each time (a linear congruential generator). */
+function chooser(seed: number): (below: number) => number {
+  let value = (Math.imul(seed + 1, 2654435761) + 1013904223) >>> 0
+  return (below) => {
+    value = (Math.imul(value, 1664525) + 1013904223) >>> 0
+    return below === 0 ? 0 : Math.floor((value / 2 ** 32) * below)
+  }
+}
