@@ -100,7 +100,14 @@ function loadConfig(root: string): Promise<Config> {
   return Config.load({ root, pjson: pkg as never })
 }
 
+/** Commands that this tool's own advice names before they are there, and what to do until then. */
+const comingCommands: Readonly<Record<string, string>> = {
+  relocate: 'docs/move-a-claim.md in the package tells how to move a claim by hand',
+}
+
 function unknownCommand(word: string, commands: CommandLoaders): UsageError {
+  const until = Object.hasOwn(comingCommands, word) ? comingCommands[word] : undefined
+  if (until !== undefined) return new UsageError(`${word} is not in version ${pkg.version} yet`, [until])
   const near = didYouMean(word, Object.keys(commands))
   const list = near.length > 0 ? near : Object.keys(commands).sort()
   return new UsageError(

@@ -140,6 +140,14 @@ describe('errors', () => {
     expect(stderr).toBe('Error: unknown command: prove\n  did you mean kubectl storage probe?\n')
   })
 
+  it('of a command that the advice names but that is not there yet say what to do until then', async () => {
+    const { code, stderr } = await runWith(['relocate', 'pvc', 'cache'])
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^Error: relocate is not in version [\d.]+ yet\n {2}docs\/move-a-claim.md/),
+    ])
+  })
+
   const bug = () => {
     throw new TypeError('x is not y')
   }
