@@ -45,7 +45,6 @@ describe('drain-report.schema.json', () => {
     for (const effect of Object.values(effects))
       expect(errors(report([pod('a/b', 'moves', { effects: [effect] })]))).toEqual([])
     for (const verdict of VERDICTS) {
-      // biome-ignore lint/suspicious/noThenProperty: the document's field has this name
       const blocked = verdict === 'blocked' ? { budgets: ['a/b'], then: { verdict: 'moves' as const } } : {}
       expect(errors(report([pod('a/b', verdict, blocked)]))).toEqual([])
     }
