@@ -45,6 +45,11 @@ export interface Rules {
   podLevelResources: boolean
   /** What a running pod holds comes from its status, too (InPlacePodVerticalScaling, from 1.33). */
   statusResources: boolean
+  /**
+   * InterPodAffinity asks the namespaceSelector of the pod's own terms once more, without labels (1.34 to 1.36: upstream's
+   * mergeAffinityTermNamespacesIfNotEmpty changes a copy), so that one of NotIn or DoesNotExist takes every namespace.
+   */
+  asksSelectorWithoutLabels: boolean
   /** NodeDeclaredFeatures filters (from 1.36). */
   declaredFeatures: boolean
   /** NodeVolumeLimits asks whether the driver is there (VolumeLimitScaling, from 1.37). */
@@ -70,6 +75,7 @@ export function rulesOf({ minor }: SchedulerVersion): Rules {
     namesPlacement: minor >= 37,
     podLevelResources: minor >= 34,
     statusResources: minor >= 33,
+    asksSelectorWithoutLabels: minor >= 34 && minor <= 36,
     declaredFeatures: minor >= 36,
     requiresDriver: minor >= 37,
     topologyLabelsOnPods: minor >= 35,

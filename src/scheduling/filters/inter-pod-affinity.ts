@@ -43,7 +43,11 @@ function withNamespaces(term: AffinityTerm, cluster: ClusterState): AffinityTerm
   for (const [name, namespace] of cluster.namespaces) {
     if (matchesSelector(term.namespaceSelector, namespace.metadata.labels)) namespaces.add(name)
   }
-  return { ...term, namespaces, namespaceSelector: null }
+  return {
+    ...term,
+    namespaces,
+    namespaceSelector: cluster.rules.asksSelectorWithoutLabels ? term.namespaceSelector : null,
+  }
 }
 
 function matchesAll(terms: readonly AffinityTerm[], pod: PodInfo): boolean {
