@@ -228,6 +228,11 @@ class OwnerReader {
       return null
     }
     const full = groupOf(apiVersion) === '' ? resource.plural : `${resource.plural}.${groupOf(apiVersion)}`
+    // As part of a path these would be steps in it; nothing can have such a name.
+    if (name === '.' || name === '..') {
+      this.#mark(ownerKind, { state: 'read' })
+      return null
+    }
     const inNamespace =
       resource.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
     const answer = await this.#client.get(
