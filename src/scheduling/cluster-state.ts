@@ -232,7 +232,10 @@ export class ClusterState {
       this.place(podInfo(pod, this.rules, 'status'), node)
       return
     }
-    const promised = pod.spec?.nodeName ? undefined : pod.status?.nominatedNodeName
+    // Only pods of its own that it may look at hold a node for the scheduler.
+    const { nodeName, schedulerName = 'default-scheduler', schedulingGates = [] } = pod.spec ?? {}
+    const waits = !nodeName && schedulerName === 'default-scheduler' && schedulingGates.length === 0
+    const promised = waits ? pod.status?.nominatedNodeName : undefined
     if (promised) {
       const info = podInfo(pod, this.rules, 'spec')
       const others = this.nominated.get(promised)

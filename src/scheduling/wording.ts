@@ -31,6 +31,10 @@ export interface Rules {
   namesTaint: boolean
   /** VolumeBinding's reason for a bound volume of another node. */
   nodeConflict: string
+  /** VolumeBinding's PreFilter leaves only the nodes whose hostnames the bound volumes name (until 1.31). */
+  volumesNameNodes: boolean
+  /** What is said of nodes that a PreFilter left out; null: nothing. `[…]` stands for the plugins that named nodes. */
+  leftOutByPreFilter: string | null
   /** VolumeRestrictions' reason for a ReadWriteOncePod claim in use. */
   readWriteOncePodInUse: string
   /** NodeResourcesFit: a request above the node's whole allocatable is not helped by preemption (from 1.34). */
@@ -65,6 +69,13 @@ export function rulesOf({ minor }: SchedulerVersion): Rules {
       minor <= 32
         ? 'node(s) had volume node affinity conflict'
         : "node(s) didn't match PersistentVolume's node affinity",
+    volumesNameNodes: minor <= 31,
+    leftOutByPreFilter:
+      minor >= 32
+        ? "node(s) didn't satisfy plugin(s) […]"
+        : minor === 30
+          ? 'node is filtered out by the prefilter result'
+          : null,
     readWriteOncePodInUse:
       minor <= 33
         ? 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'

@@ -5,6 +5,7 @@ import { ephemeralClaimName } from '../ephemeral.js'
 import { type Filter, type Preparation, skip, unresolvable } from '../filter.js'
 import { nodeSelectorMatches } from '../node-selector.js'
 import { quantityValue } from '../quantity.js'
+import { intersection } from '../sets.js'
 
 /** A volume's node affinity is matched with the node's labels only. */
 function volumeAllowsNode(volume: PersistentVolume, node: NodeState): boolean {
@@ -51,6 +52,11 @@ function findVolume(
   return smallest
 }
 
+/** The node that the scheduler has chosen for a volume that is yet to be provisioned. */
+function selectedNode(claim: PersistentVolumeClaim): string | undefined {
+  return claim.metadata.annotations?.['volume.kubernetes.io/selected-node']
+}
+
 /** StorageClass.allowedTopologies; none allows every node, a term without expressions none. */
 function topologyAllows(storageClass: StorageClass, node: NodeState): boolean {
   const terms = storageClass.allowedTopologies ?? []
@@ -86,9 +92,8 @@ function matchVolumes(claims: readonly PersistentVolumeClaim[], node: NodeState,
   const found: PersistentVolume[] = []
   const toProvision: PersistentVolumeClaim[] = []
   for (const claim of claims) {
-    const selected = claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
     const volumes = cluster.volumesByClass.get(classOfClaim(claim)) ?? []
-    const volume = selected ? null : findVolume(claim, volumes, node, taken)
+    const volume = selectedNode(claim) === undefined ? findVolume(claim, volumes, node, taken) : null
     if (volume === null) toProvision.push(claim)
     else {
       found.push(volume)
@@ -98,9 +103,15 @@ function matchVolumes(claims: readonly PersistentVolumeClaim[], node: NodeState,
   return { found, toProvision }
 }
 
-/** The claims that wait for their pod to be scheduled, the smallest first, so that small ones do not take the large volumes. */
+/**
+ * The claims that wait for their pod to be scheduled: first those whose provisioner has been told, in the pod's order (the first
+ * that can't be provisioned gives the reason), then the smallest first, so that small ones do not take the large volumes.
+ */
 function delayedClaims(claims: readonly PersistentVolumeClaim[]): PersistentVolumeClaim[] {
-  return claims.filter((claim) => !claim.spec?.volumeName).sort((a, b) => sizeOfClaim(a) - sizeOfClaim(b))
+  const waiting = claims.filter((claim) => !claim.spec?.volumeName)
+  const told = waiting.filter((claim) => selectedNode(claim) !== undefined)
+  const toMatch = waiting.filter((claim) => selectedNode(claim) === undefined)
+  return [...told, ...toMatch.sort((a, b) => sizeOfClaim(a) - sizeOfClaim(b))]
 }
 
 /** The free volumes that the pod's claims bind to when the pod is placed on the node. */
@@ -119,6 +130,28 @@ function provision(claims: readonly PersistentVolumeClaim[], node: NodeState, cl
     if (!hasCapacity(claim, storageClass, node, cluster)) return 'no-space'
   }
   return 'possible'
+}
+
+/**
+ * The hostnames that bound volumes are tied to (GetEligibleNodes with GetLocalPersistentVolumeNodeNames, until 1.31); undefined when
+ * they tie the pod to none, or one of them is missing.
+ */
+function namedNodes(bound: readonly PersistentVolumeClaim[], cluster: ClusterState): ReadonlySet<string> | undefined {
+  let names: Set<string> | undefined
+  for (const claim of bound) {
+    const volume = cluster.volumes.get(claim.spec?.volumeName ?? '')
+    if (volume === undefined) return undefined
+    const ofVolume = (volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []).flatMap((term) => {
+      const expressions = (term.matchExpressions ?? []).filter(
+        ({ key, operator }) => key === 'kubernetes.io/hostname' && operator === 'In',
+      )
+      if (expressions.length === 0) return []
+      return [...expressions.map(({ values = [] }) => new Set(values)).reduce(intersection)]
+    })
+    if (ofVolume.length === 0) continue
+    names = names === undefined ? new Set(ofVolume) : intersection(names, new Set(ofVolume))
+  }
+  return names
 }
 
 function reject(reason: string): Preparation {
@@ -179,9 +212,7 @@ export const volumeBinding: Filter = {
         break
       }
       let result: Provision = 'possible'
-      const elsewhere = delayed.some(
-        (claim) => (claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] ?? node.name) !== node.name,
-      )
+      const elsewhere = delayed.some((claim) => (selectedNode(claim) ?? node.name) !== node.name)
       if (elsewhere) result = 'impossible'
       else {
         const { toProvision } = matchVolumes(delayed, node, cluster)
@@ -194,6 +225,7 @@ export const volumeBinding: Filter = {
       if (!boundFound) reasons.push('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)')
       return reasons.length === 0 ? null : unresolvable(...reasons)
     }
-    return { kind: 'check', filter: { check } }
+    const onlyNodes = cluster.rules.volumesNameNodes ? namedNodes(bound, cluster) : undefined
+    return { kind: 'check', filter: { check }, ...(onlyNodes === undefined ? {} : { onlyNodes }) }
   },
 }

@@ -69,11 +69,12 @@ export const volumeLimits: Filter = {
           }
           const count = new Map<string, number>()
           const add = (driver: string) => count.set(driver, (count.get(driver) ?? 0) + 1)
-          for (const driver of attached.values()) add(driver)
+          const held = new Map(attached)
           for (const { spec } of cluster.attachmentsByNode.get(node.name) ?? []) {
             const csi = cluster.volumes.get(spec?.source?.persistentVolumeName ?? '')?.spec?.csi
-            if (spec?.attacher && csi && !attached.has(`${spec.attacher}/${csi.volumeHandle}`)) add(spec.attacher)
+            if (spec?.attacher && csi) held.set(`${spec.attacher}/${csi.volumeHandle}`, spec.attacher)
           }
+          for (const driver of held.values()) add(driver)
           const fresh = new Map<string, number>()
           for (const [id, driver] of wanted) {
             if (!attached.has(id)) fresh.set(driver, (fresh.get(driver) ?? 0) + 1)
