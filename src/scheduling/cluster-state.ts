@@ -63,11 +63,9 @@ function affinityTerms(pod: Pod, terms: PodAffinityTerm[] | undefined): Affinity
 }
 
 /** pkg/scheduler/util GetHostPorts: of containers and sidecars. */
-function hostPorts(pod: Pod): HostPort[] {
-  const containers = [
-    ...(pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always'),
-    ...(pod.spec?.containers ?? []),
-  ]
+function hostPorts(pod: Pod, rules: Rules): HostPort[] {
+  const sidecars = (pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always')
+  const containers = [...(rules.sidecarPorts ? sidecars : []), ...(pod.spec?.containers ?? [])]
   return containers
     .flatMap((container) => container.ports ?? [])
     .filter((port) => (port.hostPort ?? 0) > 0)
@@ -85,7 +83,7 @@ export function podInfo(pod: Pod, rules: Rules, from: 'spec' | 'status'): PodInf
     namespace: pod.metadata.namespace ?? '',
     priority: pod.spec?.priority ?? 0,
     requests: podRequests(pod, rules, from),
-    hostPorts: hostPorts(pod),
+    hostPorts: hostPorts(pod, rules),
     claims: (pod.spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []),
     affinity: affinityTerms(pod, pod.spec?.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
     antiAffinity: affinityTerms(

@@ -103,7 +103,10 @@ export function schedule(pod: PodInfo, cluster: ClusterState): Attempt {
     nodes: cluster.nodes.length,
     preFilter: null,
     rejections: [...rejections.values()],
-    others: onlyNodes === null ? null : (rules.leftOutByPreFilter?.replace('…', restricting.sort().join(' ')) ?? null),
+    others:
+      onlyNodes === null || !rules.saysLeftOut
+        ? null
+        : `node(s) didn't satisfy plugin(s) [${restricting.sort().join(' ')}]`,
   }
   const outcome = preempt(pod, cluster, prepared, rejections, check)
   if (outcome.placement !== null) {

@@ -1,6 +1,7 @@
 /**
  * What differs between the schedulers of Kubernetes' minor versions: words, and rules that came behind feature gates that are on
- * by default. Read off pkg/scheduler and pkg/features of v1.29 to v1.37.
+ * by default. Read off pkg/scheduler and pkg/features of v1.29 to v1.37; where patch releases of a minor version differ, the last one
+ * counts.
  */
 export interface SchedulerVersion {
   /** Minor version whose rules apply, 29 to 37. */
@@ -31,10 +32,8 @@ export interface Rules {
   namesTaint: boolean
   /** VolumeBinding's reason for a bound volume of another node. */
   nodeConflict: string
-  /** VolumeBinding's PreFilter leaves only the nodes whose hostnames the bound volumes name (until 1.31). */
-  volumesNameNodes: boolean
-  /** What is said of nodes that a PreFilter left out; null: nothing. `[…]` stands for the plugins that named nodes. */
-  leftOutByPreFilter: string | null
+  /** The nodes that a PreFilter left out are said to be so (from 1.32). */
+  saysLeftOut: boolean
   /** VolumeRestrictions' reason for a ReadWriteOncePod claim in use. */
   readWriteOncePodInUse: string
   /** NodeResourcesFit: a request above the node's whole allocatable is not helped by preemption (from 1.34). */
@@ -47,6 +46,8 @@ export interface Rules {
   namesPlacement: boolean
   /** Pod-level resources count (PodLevelResources, from 1.34). */
   podLevelResources: boolean
+  /** Host ports of sidecars count (from 1.34). */
+  sidecarPorts: boolean
   /** What a running pod holds comes from its status, too (InPlacePodVerticalScaling, from 1.33). */
   statusResources: boolean
   /**
@@ -69,13 +70,7 @@ export function rulesOf({ minor }: SchedulerVersion): Rules {
       minor <= 32
         ? 'node(s) had volume node affinity conflict'
         : "node(s) didn't match PersistentVolume's node affinity",
-    volumesNameNodes: minor <= 31,
-    leftOutByPreFilter:
-      minor >= 32
-        ? "node(s) didn't satisfy plugin(s) […]"
-        : minor === 30
-          ? 'node is filtered out by the prefilter result'
-          : null,
+    saysLeftOut: minor >= 32,
     readWriteOncePodInUse:
       minor <= 33
         ? 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'
@@ -85,6 +80,7 @@ export function rulesOf({ minor }: SchedulerVersion): Rules {
     saysNoNewClaims: minor >= 34 && minor <= 36,
     namesPlacement: minor >= 37,
     podLevelResources: minor >= 34,
+    sidecarPorts: minor >= 34,
     statusResources: minor >= 33,
     asksSelectorWithoutLabels: minor >= 34 && minor <= 36,
     declaredFeatures: minor >= 36,

@@ -5,7 +5,6 @@ import { ephemeralClaimName } from '../ephemeral.js'
 import { type Filter, type Preparation, skip, unresolvable } from '../filter.js'
 import { nodeSelectorMatches } from '../node-selector.js'
 import { quantityValue } from '../quantity.js'
-import { intersection } from '../sets.js'
 
 /** A volume's node affinity is matched with the node's labels only. */
 function volumeAllowsNode(volume: PersistentVolume, node: NodeState): boolean {
@@ -132,28 +131,6 @@ function provision(claims: readonly PersistentVolumeClaim[], node: NodeState, cl
   return 'possible'
 }
 
-/**
- * The hostnames that bound volumes are tied to (GetEligibleNodes with GetLocalPersistentVolumeNodeNames, until 1.31); undefined when
- * they tie the pod to none, or one of them is missing.
- */
-function namedNodes(bound: readonly PersistentVolumeClaim[], cluster: ClusterState): ReadonlySet<string> | undefined {
-  let names: Set<string> | undefined
-  for (const claim of bound) {
-    const volume = cluster.volumes.get(claim.spec?.volumeName ?? '')
-    if (volume === undefined) return undefined
-    const ofVolume = (volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []).flatMap((term) => {
-      const expressions = (term.matchExpressions ?? []).filter(
-        ({ key, operator }) => key === 'kubernetes.io/hostname' && operator === 'In',
-      )
-      if (expressions.length === 0) return []
-      return [...expressions.map(({ values = [] }) => new Set(values)).reduce(intersection)]
-    })
-    if (ofVolume.length === 0) continue
-    names = names === undefined ? new Set(ofVolume) : intersection(names, new Set(ofVolume))
-  }
-  return names
-}
-
 function reject(reason: string): Preparation {
   return { kind: 'reject', rejection: unresolvable(reason) }
 }
@@ -225,7 +202,6 @@ export const volumeBinding: Filter = {
       if (!boundFound) reasons.push('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)')
       return reasons.length === 0 ? null : unresolvable(...reasons)
     }
-    const onlyNodes = cluster.rules.volumesNameNodes ? namedNodes(bound, cluster) : undefined
-    return { kind: 'check', filter: { check }, ...(onlyNodes === undefined ? {} : { onlyNodes }) }
+    return { kind: 'check', filter: { check } }
   },
 }
