@@ -78,7 +78,8 @@ class Invention {
   make() {
     const { c } = this
     this.nodeNames = []
-    const nodes = this.kind === 'mixed' && c.yes(0.04) ? 104 : c.int(2, 6)
+    const few = ['preemption', 'budgets', 'nominated', 'disks', 'spread'].includes(this.kind)
+    const nodes = this.kind === 'mixed' && c.yes(0.04) ? 104 : c.int(2, few ? 4 : 6)
     for (let i = 0; i < nodes; i++) this.nodeNames.push(this.nodeName(i))
     for (const [i, name] of this.nodeNames.entries()) this.objects.push(this.node(name, i))
     this.drain = c.one(this.nodeNames)
@@ -144,7 +145,7 @@ class Invention {
     }
     const spec = {}
     const taints = []
-    if (c.yes(kind === 'taints' || kind === 'spread' ? 0.6 : 0.15)) {
+    if (c.yes(kind === 'taints' ? 0.6 : kind === 'spread' ? 0.35 : tight ? 0.04 : 0.15)) {
       for (let n = c.int(1, 2); n > 0; n--) {
         const key = c.one(['dedicated', 'example.com/gpu', 'node-role.kubernetes.io/control-plane'])
         const effect = c.one(['NoSchedule', 'NoExecute', 'PreferNoSchedule', 'NoSchedule'])
@@ -152,7 +153,7 @@ class Invention {
         taints.push(c.yes(0.4) ? { key, effect } : { key, effect, value: c.one(['a', 'b']) })
       }
     }
-    if (c.yes(0.06)) {
+    if (c.yes(0.05)) {
       spec.unschedulable = true
       // Without the taint now and then, as right after `kubectl cordon`.
       if (c.yes(0.7)) taints.push({ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' })
@@ -462,7 +463,7 @@ class Invention {
       const whenUnsatisfiable = c.yes(0.85) ? 'DoNotSchedule' : 'ScheduleAnyway'
       if (seen.has(topologyKey + whenUnsatisfiable)) continue
       seen.add(topologyKey + whenUnsatisfiable)
-      const constraint = { maxSkew: c.int(1, 2), topologyKey, whenUnsatisfiable }
+      const constraint = { maxSkew: c.yes(0.75) ? 1 : 2, topologyKey, whenUnsatisfiable }
       const labelSelector = this.selector()
       if (labelSelector !== undefined) constraint.labelSelector = labelSelector
       if (whenUnsatisfiable === 'DoNotSchedule' && c.yes(0.3)) constraint.minDomains = c.int(1, 4)
@@ -576,7 +577,7 @@ class Invention {
         ])
     }
     if (this.is('taints')) {
-      if (c.yes(0.35))
+      if (c.yes(kind === 'taints' ? 0.6 : 0.3))
         spec.containers[0].ports = Array.from({ length: c.int(1, 2) }, (_, i) => ({
           name: `p${i}`,
           containerPort: 8000 + i,
@@ -615,8 +616,8 @@ class Invention {
       )
     if (['preemption', 'budgets', 'nominated'].includes(kind) || c.yes(0.15)) {
       const choice = subject
-        ? ['high', 'high', 'mid', 'polite', undefined, 'low']
-        : ['low', 'low', 'mid', 'negative', undefined, 'high']
+        ? ['high', 'high', 'mid', 'mid', 'polite', undefined]
+        : ['low', 'low', 'low', 'mid', 'negative', undefined, undefined]
       const priorityClassName = c.one(choice)
       if (priorityClassName !== undefined) spec.priorityClassName = priorityClassName
       if (kind === 'preemption') {
@@ -628,6 +629,7 @@ class Invention {
         if (c.yes(0.1)) spec.topologySpreadConstraints = this.spreadConstraints()
       }
     }
+    this.partPorts(pod)
     this.volumesOf(pod)
     if (!subject && c.yes(kind === 'spread' || kind === 'preemption' ? 0.12 : 0.04)) {
       pod.deleting = true
@@ -636,6 +638,23 @@ class Invention {
     if (c.yes(0.04) && !subject) pod.phase = c.one(['Succeeded', 'Failed'])
     pod.startTime = `2026-01-${String(1 + (c.yes(0.2) ? 0 : this.count % 28)).padStart(2, '0')}T00:00:00Z`
     return pod
+  }
+
+  /**
+   * No two pods of a node hold the same host port: no scheduler puts them there, and when one of them goes, the scheduler's cache
+   * forgets the port for both until it next hears of the other.
+   */
+  partPorts({ spec, node }) {
+    this.ports ??= new Set()
+    for (const container of [...spec.containers, ...(spec.initContainers ?? [])]) {
+      if (container.ports === undefined) continue
+      container.ports = container.ports.filter((port) => {
+        const held = `${node} ${port.hostPort ?? port.containerPort} ${port.protocol ?? 'TCP'}`
+        if (this.ports.has(held)) return false
+        this.ports.add(held)
+        return true
+      })
+    }
   }
 
   volumesOf(pod) {
@@ -674,8 +693,8 @@ class Invention {
       volumes.push({
         name: 'disk',
         ...c.one([
-          { gcePersistentDisk: { pdName: c.one(['d1', 'd2']), readOnly } },
-          { awsElasticBlockStore: { volumeID: c.one(['e1', 'e2']), readOnly } },
+          { gcePersistentDisk: { pdName: c.one(['d1', 'd1', 'd2']), readOnly } },
+          { awsElasticBlockStore: { volumeID: c.one(['e1', 'e1', 'e2']), readOnly } },
           {
             iscsi: {
               targetPortal: '10.0.0.1',

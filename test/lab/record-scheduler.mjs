@@ -116,7 +116,16 @@ class Lab {
     }
     for (const priorityClass of of('PriorityClass')) await this.plane.call('POST', paths.PriorityClass, priorityClass)
     await Promise.all(of('StorageClass', 'CSIDriver', 'RuntimeClass').map((object) => this.create(object)))
-    await Promise.all(of('PersistentVolume').map((object) => this.create(object)))
+    // A volume of a claim gets the claim's uid from the volume binder, once both are there.
+    const unbound = ({ spec }) =>
+      spec.claimRef?.uid === 'claim' ? { ...spec.claimRef, uid: undefined } : spec.claimRef
+    await Promise.all(
+      of('PersistentVolume').map((volume) =>
+        this.create({ ...volume, spec: { ...volume.spec, claimRef: unbound(volume) } }),
+      ),
+    )
+    // Claims that come before the binder has seen their volumes are taken for lost.
+    if (of('PersistentVolume').length > 0) await sleep(300)
     await Promise.all(
       of('PersistentVolume', 'CSINode', 'CSIStorageCapacity', 'VolumeAttachment', 'PersistentVolumeClaim').map(
         (object) => (object.kind === 'PersistentVolume' ? null : this.create(object)),
