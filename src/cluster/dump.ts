@@ -50,15 +50,10 @@ async function readStdin(stdin: DumpOptions['stdin']): Promise<Buffer> {
 }
 
 async function readPath(reader: DumpReader, path: string, options: DumpOptions): Promise<void> {
-  let isFolder: boolean
-  try {
-    isFolder = (await stat(path)).isDirectory()
-  } catch (error) {
-    throw unreadable(path, error)
-  }
+  const isFolder = (await attempt(path, (path) => stat(path))).isDirectory()
   if (!isFolder) {
     // A pipe, as in --from <(kubectl get …), is read like a file.
-    await reader.take(path, await readBytes(path))
+    await reader.take(path, await attempt(path, (path) => readFile(path)))
     return
   }
   const files = await dumpFilesIn(path, new Set())
@@ -66,7 +61,7 @@ async function readPath(reader: DumpReader, path: string, options: DumpOptions):
   const before = reader.objects
   for (const file of files) {
     options.signal?.throwIfAborted()
-    await reader.take(file, await readBytes(file), { oneOfMany: true })
+    await reader.take(file, await attempt(file, (path) => readFile(path)), { oneOfMany: true })
   }
   if (reader.objects === before) {
     throw new InputError(
@@ -78,32 +73,28 @@ async function readPath(reader: DumpReader, path: string, options: DumpOptions):
   }
 }
 
-async function readBytes(path: string): Promise<Buffer> {
+/** All files of a folder that may be dumps, in the order of their paths. Hidden ones are passed over, links to folders followed once. */
+async function dumpFilesIn(folder: string, seen: Set<string>): Promise<string[]> {
+  const real = await attempt(folder, realpath)
+  if (seen.has(real)) return []
+  seen.add(real)
+  const files: string[] = []
+  for (const name of (await attempt(folder, (path) => readdir(path))).sort()) {
+    if (name.startsWith('.') || name === 'node_modules') continue
+    const path = join(folder, name)
+    const found = await attempt(path, (path) => stat(path))
+    if (found.isDirectory()) files.push(...(await dumpFilesIn(path, seen)))
+    else if (found.isFile() && DUMP_FILE.test(name)) files.push(path)
+  }
+  return files
+}
+
+async function attempt<T>(path: string, act: (path: string) => Promise<T>): Promise<T> {
   try {
-    return await readFile(path)
+    return await act(path)
   } catch (error) {
     throw unreadable(path, error)
   }
-}
-
-/** All files of a folder that may be dumps, in the order of their paths. Hidden ones are passed over, links to folders followed once. */
-async function dumpFilesIn(folder: string, seen: Set<string>): Promise<string[]> {
-  const files: string[] = []
-  try {
-    const real = await realpath(folder)
-    if (seen.has(real)) return []
-    seen.add(real)
-    const names = (await readdir(folder)).sort()
-    for (const name of names) {
-      if (name.startsWith('.') || name === 'node_modules') continue
-      const path = join(folder, name)
-      if ((await stat(path)).isDirectory()) files.push(...(await dumpFilesIn(path, seen)))
-      else if (DUMP_FILE.test(name)) files.push(path)
-    }
-  } catch (error) {
-    throw unreadable(folder, error)
-  }
-  return files
 }
 
 function unreadable(path: string, error: unknown): InputError {
