@@ -75,7 +75,7 @@ async function readPath(reader: DumpReader, path: string, options: DumpOptions):
 
 /** All files of a folder that may be dumps, in the order of their paths. Hidden ones are passed over, links to folders followed once. */
 async function dumpFilesIn(folder: string, seen: Set<string>): Promise<string[]> {
-  const real = await attempt(folder, realpath)
+  const real = await attempt(folder, (path) => realpath(path))
   if (seen.has(real)) return []
   seen.add(real)
   const files: string[] = []
