@@ -46,7 +46,7 @@ export interface Rules {
   namesPlacement: boolean
   /** Pod-level resources count (PodLevelResources, from 1.34). */
   podLevelResources: boolean
-  /** Host ports of sidecars count (from 1.34). */
+  /** Host ports of sidecars count (from 1.33). */
   sidecarPorts: boolean
   /** What a running pod holds comes from its status, too (InPlacePodVerticalScaling, from 1.33). */
   statusResources: boolean
@@ -80,7 +80,7 @@ export function rulesOf({ minor }: SchedulerVersion): Rules {
     saysNoNewClaims: minor >= 34 && minor <= 36,
     namesPlacement: minor >= 37,
     podLevelResources: minor >= 34,
-    sidecarPorts: minor >= 34,
+    sidecarPorts: minor >= 33,
     statusResources: minor >= 33,
     asksSelectorWithoutLabels: minor >= 34 && minor <= 36,
     declaredFeatures: minor >= 36,

@@ -33,8 +33,8 @@ it('a port of another node or of a finished pod is free', () => {
 })
 
 it.each([
-  ['a sidecar holds its port from 1.34 on', 'Always', 'v1.34.4', refused],
-  ['it does not before', 'Always', 'v1.33.0', 'passes'],
+  ['a sidecar holds its port from 1.33 on', 'Always', 'v1.33.13', refused],
+  ['it does not before', 'Always', 'v1.32.9', 'passes'],
   ['an init container that ends holds none', undefined, 'v1.34.4', 'passes'],
 ])('%s', (_, restartPolicy, version, says) => {
   const side = pod('demo/q', {
