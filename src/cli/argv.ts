@@ -1,5 +1,5 @@
+import { didYouMean } from '../cluster/closest.js'
 import { UsageError } from './errors.js'
-import { didYouMean } from './suggest.js'
 
 /** What must be known of a flag to find its value. oclif's flag definitions fit. */
 export interface FlagShape {

@@ -1,5 +1,6 @@
 import { Config } from '@oclif/core/config'
 import pkg from '../../package.json' with { type: 'json' }
+import { didYouMean } from '../cluster/closest.js'
 import { neutralise } from '../present/text.js'
 import { commandWord, type FlagShapes, normalizeArgv, peekFlag } from './argv.js'
 import type { CommandContext } from './base-command.js'
@@ -8,7 +9,6 @@ import { EXIT, type ExitCode } from './exit-codes.js'
 import { OUTPUTS, type OutputFormat, sharedFlags } from './flags.js'
 import { printError, printResult, type Streams, styleFor } from './output.js'
 import type { CommandResult } from './result.js'
-import { didYouMean } from './suggest.js'
 
 /** What is used of a command class. */
 export interface CommandClass {

@@ -340,5 +340,10 @@ export interface OwnerObject {
   apiVersion: string
   kind: string
   metadata: ObjectMeta
-  spec?: { replicas?: number; suspend?: boolean; minReadySeconds?: number }
+  spec?: {
+    replicas?: number
+    suspend?: boolean
+    /** Of the template only the node, which a workload can name to pass the scheduler by. */
+    template?: { spec?: { nodeName?: string } }
+  }
 }

@@ -517,7 +517,8 @@ function ownerSpec(value: unknown): o.OwnerObject['spec'] {
   const spec: NonNullable<o.OwnerObject['spec']> = {}
   if (typeof value.replicas === 'number') spec.replicas = value.replicas
   if (typeof value.suspend === 'boolean') spec.suspend = value.suspend
-  if (typeof value.minReadySeconds === 'number') spec.minReadySeconds = value.minReadySeconds
+  const template = isMap(value.template) && isMap(value.template.spec) ? value.template.spec : {}
+  if (typeof template.nodeName === 'string') spec.template = { spec: { nodeName: template.nodeName } }
   return spec
 }
 

@@ -67,7 +67,7 @@ export function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
       `its ephemeral volume ${volume.name} is provisioned anew by ${storageClass.provisioner}, and where can't be told`,
     )
   }
-  const attempt = attemptAlone(pod, omit, scene)
+  const attempt = namedByTemplate(chain, scene) ?? attemptAlone(pod, omit, scene)
   const fate = fateOf(attempt, chain, scene)
   // As far as the dump goes, a claim or volume that it lacks is not there, and the scheduler would refuse the pod for that alone.
   const unjudged =
@@ -90,6 +90,17 @@ export function attemptAlone(pod: Pod, omit: ReadonlySet<string>, scene: Scene):
   const attempt = schedule(podInfo(replacementFor({ pod, omitted: omit }, scene), rules, 'spec'), state)
   if (placed !== undefined) state.place(placed.pod, placed.node)
   return attempt
+}
+
+/** A workload whose template names the node passes the scheduler by: its pod is started there again, whatever the cordon. */
+export function namesItsNode({ links }: Chain): boolean {
+  return links[0]?.object?.spec?.template?.spec?.nodeName !== undefined
+}
+
+function namedByTemplate(chain: Chain, scene: Scene): Attempt | null {
+  const name = chain.links[0]?.object?.spec?.template?.spec?.nodeName
+  const node = name === undefined ? undefined : scene.state.nodeByName.get(name)
+  return node === undefined ? null : { feasible: [node], message: null, preemption: null, rejections: new Map() }
 }
 
 export function fateOf(attempt: Attempt, chain: Chain, scene: Scene): Fate {

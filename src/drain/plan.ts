@@ -5,7 +5,7 @@ import { shellCommand } from '../node/shell-quote.js'
 import { podKey } from '../scheduling/cluster-state.js'
 import type { Attempt } from '../scheduling/schedule.js'
 import { playTogether, type Together } from './joint.js'
-import { attemptAlone, type Fate, fateOf, type Judged, judge, pinning, refusals } from './judge.js'
+import { attemptAlone, type Fate, fateOf, type Judged, judge, namesItsNode, pinning, refusals } from './judge.js'
 import { adviceFor } from './rules/advice.js'
 import { BudgetPlay, type EvictionResult } from './rules/budgets.js'
 import { coverageOf, coverageWarnings } from './rules/coverage.js'
@@ -108,6 +108,7 @@ function playDrain(judged: readonly Judged[], scene: Scene): Played {
     const returning = leaving.flatMap((one) => {
       const eviction = evictions.get(podKey(one.pod))
       if (eviction?.result !== 'evicted' || one.fate === 'gone' || one.attempt === null || one.unjudged) return []
+      if (namesItsNode(one.chain)) return []
       const waits = eviction.waits === null ? 0 : 1
       return [{ judged: one, stage: 2 * scene.nodes.indexOf(one.pod.spec?.nodeName ?? '') + waits }]
     })

@@ -161,6 +161,15 @@ describe('verdicts, the first that holds', () => {
     expect(only(drain(snapshot([...nodes, pod('demo/p', { node: 'a' })], { owners }), ['a'])).verdict).toBe(verdict)
   })
 
+  it('a pod whose template names the node returns, whatever the cordon', () => {
+    const bound = {
+      ...owner('apps/v1', 'ReplicaSet', 'demo/web-1', 'rs-1'),
+      spec: { template: { spec: { nodeName: 'a' } } },
+    }
+    const report = only(drain(snapshot([...nodes, pod('demo/p', { node: 'a' })], { owners: [bound] }), ['a']))
+    expect([report.verdict, report.why]).toEqual(['returns', expect.stringContaining('template names the node')])
+  })
+
   it('believes a reference to a kind that was not read, and warns once', () => {
     const report = drain(snapshot([...nodes, pod('demo/p', { node: 'a' }), pod('demo/q', { node: 'a' })]), ['a'])
     expect(report.pods.map(({ verdict }) => verdict)).toEqual(['moves', 'moves'])

@@ -1,5 +1,6 @@
 import type { PersistentVolumeClaim, Pod } from '../../cluster/objects.js'
 import { shellCommand } from '../../node/shell-quote.js'
+import { namesItsNode } from '../judge.js'
 import type { PodVolumeReport, Verdict } from '../types.js'
 import { type Chain, isCustom, ownerKind } from './owners.js'
 
@@ -98,7 +99,9 @@ export function adviceFor(situation: Situation): string[] {
   }
   if (verdict === 'returns') {
     steps.push(
-      `${namespace}/${name} tolerates the cordon: take the toleration of node.kubernetes.io/unschedulable out of its template, or give it a node affinity`,
+      !namesItsNode(chain)
+        ? `${namespace}/${name} tolerates the cordon: take the toleration of node.kubernetes.io/unschedulable out of its template, or give it a node affinity`
+        : `${namespace}/${name} names its node: take nodeName out of its template, or scale it to 0 for as long as the node is away`,
     )
   }
   return steps

@@ -1,7 +1,7 @@
 import { labelOf } from '../../cluster/labels.js'
 import type { Pod } from '../../cluster/objects.js'
 import type { JointOutcome } from '../joint.js'
-import { type Fate, type Judged, pinning, refusals } from '../judge.js'
+import { type Fate, type Judged, namesItsNode, pinning, refusals } from '../judge.js'
 import type { Scene } from '../scene.js'
 
 export function whyStays(pod: Pod): string {
@@ -38,7 +38,11 @@ export function whyOf(fate: Fate, judged: Judged, scene: Scene): string {
         : `on ${volume.pinnedTo?.join(', ')} only`
     return `volume ${shortName(volume.volume ?? '')} (claim ${volume.claim}) is ${where}`
   }
-  if (fate === 'returns') return 'it tolerates the cordon and can come straight back to the node'
+  if (fate === 'returns') {
+    return !namesItsNode(chain)
+      ? 'it tolerates the cordon and can come straight back to the node'
+      : 'its template names the node: it is started there again, whatever the cordon'
+  }
   if (attempt?.preemption) return `it fits on ${attempt.preemption.node.name} when pods of lower priority make room`
   const nodes = attempt?.feasible.map((node) => node.name).sort() ?? []
   if (nodes.length === 0) return 'where it could go is not known'

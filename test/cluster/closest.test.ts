@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { didYouMean, editDistance } from '../../src/cli/suggest.js'
+import { didYouMean, editDistance } from '../../src/cluster/closest.js'
 
 describe('editDistance', () => {
   it.each<[string, string, number]>([
