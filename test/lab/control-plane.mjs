@@ -21,9 +21,9 @@ const admissionOff = [
 ]
 
 /**
- * @param {{ bin: string, etcd: string, scheduler?: string, port: number }} options `port` is the API server's; the next two are etcd's.
+ * @param {{ bin: string, etcd: string, scheduler?: string, gates?: string, port: number }} options `port` is the API server's; the next two are etcd's.
  */
-export async function startControlPlane({ bin, etcd, scheduler = join(bin, 'kube-scheduler'), port }) {
+export async function startControlPlane({ bin, etcd, scheduler = join(bin, 'kube-scheduler'), gates = '', port }) {
   const home = mkdtempSync(join(tmpdir(), 'scheduler-lab-'))
   const token = randomBytes(16).toString('hex')
   const processes = []
@@ -153,7 +153,7 @@ export async function startControlPlane({ bin, etcd, scheduler = join(bin, 'kube
         leaderElection: { leaderElect: false },
       }),
     )
-    run('scheduler', scheduler, [`--config=${config}`, '--secure-port=0'])
+    run('scheduler', scheduler, [`--config=${config}`, '--secure-port=0', `--feature-gates=${gates}`])
     await sleep(3000)
   } catch (error) {
     await stop()

@@ -1,10 +1,11 @@
 /**
  * Asks a real scheduler about invented clusters and holds its answers against ours.
  *
- *   node test/lab/record-scheduler.mjs --bin DIR [--etcd FILE] [--scheduler FILE] [--port N] [--kinds a,b] [--seeds FROM-TO]
+ *   node test/lab/record-scheduler.mjs --bin DIR [--etcd FILE] [--scheduler FILE [--gates GATES]] [--port N] [--kinds a,b] [--seeds FROM-TO]
  *        [--out FILE.ndjson.gz] [--twice] [--verbose]
  *
- * --bin: where kube-apiserver, kube-controller-manager and kube-scheduler are. --scheduler: another version's scheduler.
+ * --bin: where kube-apiserver, kube-controller-manager and kube-scheduler are. --scheduler: another version's scheduler; one that is
+ * newer than the API server may need --gates to do without what that server does not have.
  * Each case: the cluster is made, node `drain` is cordoned, and its pods are taken one after the other: deleted, created again
  * without a node, the scheduler's first answer noted, the copy deleted. See test/fixtures/scheduler-cases/README.md for what --out
  * writes. --twice keeps only cases that get the same answers a second time, so that nothing left to chance is kept. Differences are
@@ -116,14 +117,10 @@ class Lab {
     }
     for (const priorityClass of of('PriorityClass')) await this.plane.call('POST', paths.PriorityClass, priorityClass)
     await Promise.all(of('StorageClass', 'CSIDriver', 'RuntimeClass').map((object) => this.create(object)))
-    // A volume of a claim gets the claim's uid from the volume binder, once both are there.
-    const unbound = ({ spec }) =>
-      spec.claimRef?.uid === 'claim' ? { ...spec.claimRef, uid: undefined } : spec.claimRef
-    await Promise.all(
-      of('PersistentVolume').map((volume) =>
-        this.create({ ...volume, spec: { ...volume.spec, claimRef: unbound(volume) } }),
-      ),
-    )
+    // A volume of a bound claim gets its claimRef from the volume binder, which takes one without the claim's uid for another's.
+    const withoutRef = (volume) =>
+      volume.spec.claimRef?.uid === 'claim' ? { ...volume, spec: { ...volume.spec, claimRef: undefined } } : volume
+    await Promise.all(of('PersistentVolume').map((volume) => this.create(withoutRef(volume))))
     // Claims that come before the binder has seen their volumes are taken for lost.
     if (of('PersistentVolume').length > 0) await sleep(300)
     await Promise.all(
@@ -445,7 +442,14 @@ async function predictor() {
           .map((one) => clusterState(left, kubernetes).placed(one)?.pod.priority)
           .sort()
           .join()
-      const victims = report?.effects.find(({ effect }) => effect === 'preempts')?.victims ?? []
+      // Pods that another pod's preemption is ending already are victims again, which does not show.
+      const ending = new Set(
+        left
+          .filter(({ status }) => status?.conditions?.some(({ type }) => type === 'DisruptionTarget'))
+          .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+      )
+      const all = report?.effects.find(({ effect }) => effect === 'preempts')?.victims ?? []
+      const victims = all.filter((victim) => !ending.has(victim))
       const same =
         message === outcome.message &&
         (nominatedNode ?? '') === (outcome.nominated ?? '') &&
@@ -460,6 +464,7 @@ const { values } = parseArgs({
     bin: { type: 'string' },
     etcd: { type: 'string', default: 'etcd' },
     scheduler: { type: 'string' },
+    gates: { type: 'string', default: '' },
     port: { type: 'string', default: '26443' },
     kinds: { type: 'string', default: kinds.join() },
     seeds: { type: 'string', default: '1-25' },
@@ -475,7 +480,13 @@ if (values.bin === undefined) {
 const scheduler = values.scheduler ?? join(values.bin, 'kube-scheduler')
 const version = /v\d+\.\d+\.\d+/.exec(execFileSync(scheduler, ['--version']).toString())?.[0] ?? 'unknown'
 const differing = await predictor()
-const plane = await startControlPlane({ bin: values.bin, etcd: values.etcd, scheduler, port: Number(values.port) })
+const plane = await startControlPlane({
+  bin: values.bin,
+  etcd: values.etcd,
+  scheduler,
+  gates: values.gates,
+  port: Number(values.port),
+})
 const lab = new Lab(plane)
 lab.version = version
 lab.verbose = values.verbose
