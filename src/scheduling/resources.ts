@@ -59,7 +59,14 @@ function raiseTo(to: Resources, floor: Resources): void {
 }
 
 const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always'
-const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-')
+
+/** The requests that a pod can have as a whole. */
+function podLevel(list: ResourceList | undefined): ResourceList {
+  const names = Object.entries(list ?? {}).filter(
+    ([name]) => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-'),
+  )
+  return Object.fromEntries(names)
+}
 
 /** component-helpers/resource determineContainerReqs: while a resize is under way the larger of what is wanted, set and given counts. */
 function containerRequests(
@@ -83,7 +90,7 @@ function containerRequests(
  */
 export function podRequests(
   pod: Pod,
-  rules: Pick<Rules, 'podLevelResources' | 'statusResources'>,
+  rules: Pick<Rules, 'podLevelResources' | 'statusResources' | 'statusPodLevelResources'>,
   from: 'spec' | 'status',
 ): Resources {
   const spec = pod.spec ?? {}
@@ -117,9 +124,15 @@ export function podRequests(
   raiseTo(total, highestInit)
 
   if (rules.podLevelResources) {
-    const podLevel = Object.entries(spec.resources?.requests ?? {}).filter(([name]) => isPodLevel(name))
-    const set = toResources(Object.fromEntries(podLevel))
-    for (const [name] of podLevel) {
+    const asked = podLevel(spec.resources?.requests)
+    let set = toResources(asked)
+    if (from === 'status' && rules.statusPodLevelResources && pod.status?.resources !== undefined) {
+      const held = toResources(podLevel(pod.status.resources.requests))
+      raiseTo(held, toResources(podLevel(pod.status.allocatedResources)))
+      if (!infeasible) raiseTo(held, set)
+      set = held
+    }
+    for (const name of Object.keys(asked)) {
       if (name === 'cpu') total.cpu = set.cpu
       else if (name === 'memory') total.memory = set.memory
       else total.scalars.set(name, set.scalars.get(name) ?? 0)

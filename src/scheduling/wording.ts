@@ -50,6 +50,8 @@ export interface Rules {
   sidecarPorts: boolean
   /** What a running pod holds comes from its status, too (InPlacePodVerticalScaling, from 1.33). */
   statusResources: boolean
+  /** … and so does what it holds as a whole (InPlacePodLevelResourcesVerticalScaling, from 1.36). */
+  statusPodLevelResources: boolean
   /**
    * InterPodAffinity asks the namespaceSelector of the pod's own terms once more, without labels (1.34 to 1.36: upstream's
    * mergeAffinityTermNamespacesIfNotEmpty changes a copy), so that one of NotIn or DoesNotExist takes every namespace.
@@ -82,6 +84,7 @@ export function rulesOf({ minor }: SchedulerVersion): Rules {
     podLevelResources: minor >= 34,
     sidecarPorts: minor >= 33,
     statusResources: minor >= 33,
+    statusPodLevelResources: minor >= 36,
     asksSelectorWithoutLabels: minor >= 34 && minor <= 36,
     declaredFeatures: minor >= 36,
     requiresDriver: minor >= 37,

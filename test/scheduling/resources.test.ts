@@ -131,6 +131,27 @@ describe('what a running pod holds', () => {
   })
 })
 
+describe('what a running pod with pod-level requests holds', () => {
+  const running = (held: string | undefined, infeasible = false): Pod =>
+    pod('demo/p', {
+      node: 'n1',
+      spec: { containers: [c({})], resources: { requests: { cpu: '2' } } },
+      status: {
+        ...(held === undefined ? {} : { resources: { requests: { cpu: held } }, allocatedResources: { cpu: '1500m' } }),
+        conditions: infeasible ? [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }] : [],
+      },
+    })
+  it.each<[string, Pod, string, number]>([
+    ['what it asks for', running(undefined), 'v1.36.0', 2000],
+    ['what it still has', running('3'), 'v1.36.0', 3000],
+    ['what it wants while it grows', running('1'), 'v1.36.0', 2000],
+    ['what was allocated when it can’t grow', running('1', true), 'v1.36.0', 1500],
+    ['what it asks for, until 1.35', running('3'), 'v1.35.0', 2000],
+  ])('%s', (_, one, version, cpu) => {
+    expect(podRequests(one, rules(version), 'status').cpu).toBe(cpu)
+  })
+})
+
 describe('a resource list', () => {
   const none: Partial<Resources> = { cpu: 0, memory: 0, ephemeralStorage: 0, pods: 0 }
   it.each<[string, ResourceList, Partial<Resources>, Record<string, number>]>([

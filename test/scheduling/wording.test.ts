@@ -30,6 +30,7 @@ describe('what differs', () => {
     ['sidecarPorts', [33, 34, 35, 36, 37]],
     ['podLevelResources', [34, 35, 36, 37]],
     ['statusResources', [33, 34, 35, 36, 37]],
+    ['statusPodLevelResources', [36, 37]],
     ['asksSelectorWithoutLabels', [34, 35, 36]],
     ['declaredFeatures', [36, 37]],
     ['requiresDriver', [37]],

@@ -207,6 +207,20 @@ describe('a volume to bind', () => {
   })
 })
 
+it('a claim that the pod names twice needs two volumes', () => {
+  const volumes = [{ name: 'a' }, { name: 'b' }].map(({ name }) => ({
+    name,
+    persistentVolumeClaim: { claimName: 'c' },
+  }))
+  const objects = [
+    ...nodes,
+    storageClass('static', { provisioner: 'kubernetes.io/no-provisioner' }),
+    claim('demo/c', { storageClassName: 'static' }),
+    volume('v', { phase: 'Available', spec: { storageClassName: 'static', hostPath: { path: '/v' } } }),
+  ]
+  expect(filterSays(volumeBinding, pod('demo/p', { spec: { volumes } }), objects)).toBe(nothingToBind)
+})
+
 describe('a volume to be provisioned', () => {
   const selected = (name: string) => ({ annotations: { 'volume.kubernetes.io/selected-node': name } })
   const inZones = (...values: string[]) => ({ matchLabelExpressions: [{ key: zone, values }] })
