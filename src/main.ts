@@ -11,12 +11,8 @@ const argv = process.argv.slice(2)
 if (argv.length === 1 && argv[0] === '--version') {
   process.stdout.write(`${pkg.name}/${pkg.version}\n`)
 } else {
-  // A reader that is gone (`| head`) must not end the run with a stack trace; the write itself sees it too (cli/output.ts).
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-    })
-  }
+  // What can't be written is seen by the write itself (cli/output.ts); here it must only not end the process.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   const cancel = new AbortController()
   process.on('SIGINT', () => {
     // The second Ctrl-C does not wait for anything.

@@ -1,6 +1,6 @@
 /** What only the real process shows: exit codes, streams that close, signals, and how the program is found by kubectl. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -125,6 +125,20 @@ describe('the way it ends', () => {
     child.stdout.destroy()
     child.stderr.destroy()
     expect(await ended(child)).toMatchObject({ code: 2, signal: null })
+  })
+
+  it.skipIf(!existsSync('/dev/full'))('ends when there is no room for what it says', () => {
+    const full = openSync('/dev/full', 'w')
+    const run = (node: string, stdout: number | 'pipe', stderr: number | 'pipe') =>
+      spawnSync(process.execPath, [bin, 'drain-check', node, '--from', 'demo'], {
+        stdio: ['ignore', stdout, stderr],
+        encoding: 'utf8',
+        timeout: 30_000,
+      })
+    // What stderr does not take can't be told anywhere.
+    expect(run('no-such-node', 'pipe', full)).toMatchObject({ status: 2, signal: null })
+    const { status, stderr } = run('k8s-node-2', full, 'pipe')
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^Error: the result could not be written: ENOSPC/)])
   })
 
   it('is quiet when the reader of its output is gone', async () => {

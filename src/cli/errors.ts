@@ -18,6 +18,15 @@ export class UsageError extends ExpectedError {
   readonly exitCode = EXIT.usage
 }
 
+/** The result is there but can't be written: no bug of ours, and there is no better code for it. */
+export class OutputError extends ExpectedError {
+  readonly exitCode = EXIT.bug
+
+  constructor(cause: Error) {
+    super(`the result could not be written: ${cause.message}`, [], { cause })
+  }
+}
+
 export class CancelledError extends ExpectedError {
   readonly exitCode = EXIT.cancelled
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { neutralise } from '../present/text.js'
-import type { ErrorDocument } from './errors.js'
+import { type ErrorDocument, OutputError } from './errors.js'
 import type { OutputFormat } from './flags.js'
 import type { CommandResult, Style } from './result.js'
 
@@ -35,7 +35,7 @@ export async function printResult(
     await write(to.stdout, await serialize(result.document, format))
     return
   }
-  for (const warning of result.warnings) await write(to.stderr, `Warning: ${printable(warning)}\n`)
+  for (const warning of result.warnings) await tell(to.stderr, `Warning: ${printable(warning)}\n`)
   const text = format === 'name' ? result.names().join('\n') : await result.table(style)
   if (text !== '') await write(to.stdout, text.endsWith('\n') ? text : `${text}\n`)
 }
@@ -49,9 +49,9 @@ export async function printError(
   if (format === 'json' || format === 'yaml') await write(to.stdout, await serialize(error, format))
   else {
     const lines = [`Error: ${error.message}`, ...error.suggestions.map((suggestion) => `  ${suggestion}`)]
-    await write(to.stderr, `${lines.map(printable).join('\n')}\n`)
+    await tell(to.stderr, `${lines.map(printable).join('\n')}\n`)
   }
-  if (trace !== '') await write(to.stderr, `${printable(trace)}\n`)
+  if (trace !== '') await tell(to.stderr, `${printable(trace)}\n`)
 }
 
 /** As `neutralise` has it, but the line breaks and the indentation of the document are its own. */
@@ -82,12 +82,20 @@ function printable(text: string): string {
   return text.split('\n').map(neutralise).join('\n')
 }
 
-/** Ends when the stream has taken the text, or when its reader is gone (`| head`), which is no error of ours. */
+/**
+ * Ends when the stream has taken the text, or when its reader is gone (`| head`), which is no error of ours.
+ * @throws {OutputError} the result can't be written: a full disk, say
+ */
 function write(stream: NodeJS.WritableStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, (error?: Error | null) => {
-      if (error && (error as NodeJS.ErrnoException).code !== 'EPIPE') reject(error)
+      if (error && (error as NodeJS.ErrnoException).code !== 'EPIPE') reject(new OutputError(error))
       else resolve()
     })
   })
+}
+
+/** What stderr does not take can't be told anywhere; the exit code still says how it went. */
+async function tell(stream: NodeJS.WritableStream, text: string): Promise<void> {
+  await write(stream, text).catch(() => {})
 }
