@@ -58,6 +58,7 @@ export const kinds = [
   'budgets',
   'nominated',
   'mixed',
+  'resized',
 ]
 
 /** @param {string} kind @param {number} seed */
@@ -129,9 +130,11 @@ class Invention {
     if (c.yes(0.6)) labels.disk = c.one(['ssd', 'hdd', ''])
     if (c.yes(0.6)) labels.rank = c.one(['1', '5', '9', '4', 'x', '007', '9223372036854775808'])
     if (c.yes(0.3)) labels.rack = c.one(['r1', 'r2', ''])
-    const tight = ['preemption', 'budgets', 'nominated'].includes(kind)
+    const tight = ['preemption', 'budgets', 'nominated', 'resized'].includes(kind)
     const allocatable = {
-      cpu: tight ? c.one(['1', '2', '1500m']) : c.one(['2', '3500m', '4', '0.5', '1e1', '8']),
+      cpu: tight
+        ? c.one(kind === 'resized' ? ['3', '4', '5'] : ['1', '2', '1500m'])
+        : c.one(['2', '3500m', '4', '0.5', '1e1', '8']),
       memory: tight ? '4Gi' : c.one(['4Gi', '8Gi', '5e9', '4000Mi', '2G', '1048576Ki']),
       pods: c.yes(0.12) ? `${c.int(1, 4)}` : '110',
       'ephemeral-storage': c.one(['30Gi', '1Gi', '10G']),
@@ -631,6 +634,7 @@ class Invention {
     }
     this.partPorts(pod)
     this.volumesOf(pod)
+    if (kind === 'resized') this.resize(pod)
     if (!subject && c.yes(kind === 'spread' || kind === 'preemption' ? 0.12 : 0.04)) {
       pod.deleting = true
       spec.terminationGracePeriodSeconds = 3600
@@ -638,6 +642,31 @@ class Invention {
     if (c.yes(0.04) && !subject) pod.phase = c.one(['Succeeded', 'Failed'])
     pod.startTime = `2026-01-${String(1 + (c.yes(0.2) ? 0 : this.count % 28)).padStart(2, '0')}T00:00:00Z`
     return pod
+  }
+
+  /** A running pod that is being resized, or was: what it holds is in its status. */
+  resize(pod) {
+    const { c } = this
+    const cpu = () => c.one(['250m', '500m', '1', '2'])
+    pod.spec.containers[0].resources = { requests: { cpu: cpu() } }
+    if (c.yes(0.3))
+      pod.spec.initContainers = [
+        { name: 'side', image: 'example.com/side', restartPolicy: 'Always', resources: { requests: { cpu: cpu() } } },
+        ...(c.yes(0.5) ? [{ name: 'init', image: 'example.com/init', resources: { requests: { cpu: cpu() } } }] : []),
+      ]
+    const status = ({ name }) => ({
+      name,
+      image: 'example.com/app',
+      imageID: 'x',
+      ready: true,
+      restartCount: 0,
+      ...(c.yes(0.8) ? { resources: { requests: { cpu: cpu() } } } : {}),
+      ...(c.yes(0.7) ? { allocatedResources: { cpu: cpu() } } : {}),
+    })
+    pod.containerStatuses = pod.spec.containers.map(status)
+    if (pod.spec.initContainers) pod.initContainerStatuses = pod.spec.initContainers.map(status)
+    if (c.yes(0.4))
+      pod.conditions = [{ type: 'PodResizePending', status: 'True', reason: c.one(['Infeasible', 'Deferred']) }]
   }
 
   /**

@@ -160,7 +160,9 @@ class Lab {
         status: {
           phase: invented.phase ?? 'Running',
           startTime: invented.startTime,
-          conditions: [{ type: 'Ready', status: 'True' }],
+          conditions: [{ type: 'Ready', status: 'True' }, ...(invented.conditions ?? [])],
+          containerStatuses: invented.containerStatuses,
+          initContainerStatuses: invented.initContainerStatuses,
         },
       },
       '/status',
@@ -286,8 +288,10 @@ class Lab {
       }
       outcomes[key] = answer.outcome
       if (answer.outcome.nominated) {
-        await sleep(400)
-        answer.outcome.preempted = await this.preempted(objects)
+        // Victims are ended one after the other, after the answer.
+        for (let tries = 0; tries < 20 && this.preempted(objects).length === 0; tries++) await sleep(200)
+        await sleep(500)
+        answer.outcome.preempted = this.preempted(objects)
         break
       }
       // A volume that was bound or is to be provisioned makes the cluster another one.
@@ -317,7 +321,7 @@ class Lab {
     })
   }
 
-  async preempted(objects) {
+  preempted(objects) {
     const before = new Set(
       objects
         .filter(
@@ -380,11 +384,15 @@ function slim(object) {
       }))
     }
     const { phase, startTime, nominatedNodeName, conditions } = status
+    const held = (statuses) =>
+      statuses?.map(({ name, resources, allocatedResources }) => ({ name, resources, allocatedResources }))
     made.status = {
       phase,
       startTime,
       nominatedNodeName,
       conditions: conditions?.map(({ type, status, reason }) => ({ type, status, reason })),
+      containerStatuses: held(status.containerStatuses),
+      initContainerStatuses: held(status.initContainerStatuses),
     }
     made.metadata.ownerReferences = [
       { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'owner', uid: 'owner', controller: true },
