@@ -133,7 +133,7 @@ class Invention {
     const tight = ['preemption', 'budgets', 'nominated', 'resized'].includes(kind)
     const allocatable = {
       cpu: tight
-        ? c.one(kind === 'resized' ? ['3', '4', '5'] : ['1', '2', '1500m'])
+        ? c.one(kind === 'resized' ? ['2', '3'] : ['1', '2', '1500m'])
         : c.one(['2', '3500m', '4', '0.5', '1e1', '8']),
       memory: tight ? '4Gi' : c.one(['4Gi', '8Gi', '5e9', '4000Mi', '2G', '1048576Ki']),
       pods: c.yes(0.12) ? `${c.int(1, 4)}` : '110',
@@ -647,7 +647,7 @@ class Invention {
   /** A running pod that is being resized, or was: what it holds is in its status. */
   resize(pod) {
     const { c } = this
-    const cpu = () => c.one(['250m', '500m', '1', '2'])
+    const cpu = () => c.one(['250m', '500m', '1', '1500m', '2'])
     pod.spec.containers[0].resources = { requests: { cpu: cpu() } }
     if (c.yes(0.3))
       pod.spec.initContainers = [

@@ -450,10 +450,10 @@ async function predictor() {
           .map((one) => clusterState(left, kubernetes).placed(one)?.pod.priority)
           .sort()
           .join()
-      // Pods that another pod's preemption is ending already are victims again, which does not show.
+      // Pods that are ending already are victims, too, but nothing more is done to them, or it does not show.
       const ending = new Set(
         left
-          .filter(({ status }) => status?.conditions?.some(({ type }) => type === 'DisruptionTarget'))
+          .filter(({ kind, metadata }) => kind === 'Pod' && metadata.deletionTimestamp)
           .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
       )
       const all = report?.effects.find(({ effect }) => effect === 'preempts')?.victims ?? []
@@ -461,7 +461,8 @@ async function predictor() {
       const same =
         message === outcome.message &&
         (nominatedNode ?? '') === (outcome.nominated ?? '') &&
-        (!outcome.nominated || priorities(victims) === priorities(outcome.preempted))
+        (!outcome.nominated ||
+          priorities(victims) === priorities(outcome.preempted.filter((victim) => !ending.has(victim))))
       return same ? [] : [{ key, outcome, predicted: { feasibleNodes, message, nominatedNode, victims } }]
     })
   }
