@@ -88,10 +88,13 @@ function printable(text: string): string {
  */
 function write(stream: NodeJS.WritableStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    stream.write(text, (error?: Error | null) => {
-      if (error && (error as NodeJS.ErrnoException).code !== 'EPIPE') reject(new OutputError(error))
-      else resolve()
-    })
+    const done = (error?: unknown) => {
+      if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code === 'EPIPE') resolve()
+      else reject(new OutputError(error))
+    }
+    // oclif's command class listens too, and throws the error again, where nobody catches it.
+    stream.removeAllListeners('error').on('error', () => {})
+    stream.write(text, done)
   })
 }
 
