@@ -59,6 +59,8 @@ export interface Rules {
   asksSelectorWithoutLabels: boolean
   /** NodeDeclaredFeatures filters (from 1.36). */
   declaredFeatures: boolean
+  /** NodeVolumeLimits counts what is attached to the node, though no pod there uses it (from 1.32). */
+  countsAttachments: boolean
   /** NodeVolumeLimits asks whether the driver is there (VolumeLimitScaling, from 1.37). */
   requiresDriver: boolean
   /** Pods get their node's zone and region as labels when bound (PodTopologyLabelsAdmission, from 1.35). */
@@ -87,6 +89,7 @@ export function rulesOf({ minor }: SchedulerVersion): Rules {
     statusPodLevelResources: minor >= 36,
     asksSelectorWithoutLabels: minor >= 34 && minor <= 36,
     declaredFeatures: minor >= 36,
+    countsAttachments: minor >= 32,
     requiresDriver: minor >= 37,
     topologyLabelsOnPods: minor >= 35,
   }

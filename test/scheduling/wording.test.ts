@@ -33,6 +33,7 @@ describe('what differs', () => {
     ['statusPodLevelResources', [36, 37]],
     ['asksSelectorWithoutLabels', [34, 35, 36]],
     ['declaredFeatures', [36, 37]],
+    ['countsAttachments', [32, 33, 34, 35, 36, 37]],
     ['requiresDriver', [37]],
     ['topologyLabelsOnPods', [35, 36, 37]],
   ])('%s holds for 1.%j', (rule, minors) => {

@@ -70,7 +70,8 @@ export const volumeLimits: Filter = {
           const count = new Map<string, number>()
           const add = (driver: string) => count.set(driver, (count.get(driver) ?? 0) + 1)
           const held = new Map(attached)
-          for (const { spec } of cluster.attachmentsByNode.get(node.name) ?? []) {
+          const attachments = cluster.rules.countsAttachments ? cluster.attachmentsByNode.get(node.name) : undefined
+          for (const { spec } of attachments ?? []) {
             const csi = cluster.volumes.get(spec?.source?.persistentVolumeName ?? '')?.spec?.csi
             if (spec?.attacher && csi) held.set(`${spec.attacher}/${csi.volumeHandle}`, spec.attacher)
           }

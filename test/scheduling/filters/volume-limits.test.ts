@@ -56,6 +56,11 @@ describe('a pod with one CSI volume, on a node whose pod has one', () => {
   })
 })
 
+it('until 1.31 only what pods use counts', () => {
+  const objects = [...basics, limit(1), attachment('x', 'pv-c')]
+  expect(filterSays(volumeLimits, using('demo/p', ['b']), objects, 'v1.31.13')).toBe('passes')
+})
+
 describe('what is counted', () => {
   it.each<[string, string[], AnyObject[], string]>([
     ['a pod without claims', [], [limit(0)], 'skip'],
