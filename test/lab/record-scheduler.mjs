@@ -2,13 +2,14 @@
  * Asks a real scheduler about invented clusters and holds its answers against ours.
  *
  *   node test/lab/record-scheduler.mjs --bin DIR [--etcd FILE] [--scheduler FILE [--gates GATES]] [--port N] [--kinds a,b] [--seeds FROM-TO]
- *        [--out FILE.ndjson.gz] [--twice] [--verbose]
+ *        [--out FILE.ndjson.gz] [--twice] [--probe] [--verbose]
  *
  * --bin: where kube-apiserver, kube-controller-manager and kube-scheduler are. --scheduler: another version's scheduler; one that is
  * newer than the API server may need --gates to do without what that server does not have.
  * Each case: the cluster is made, node `drain` is cordoned, and its pods are taken one after the other: deleted, created again
  * without a node, the scheduler's first answer noted, the copy deleted. See test/fixtures/scheduler-cases/README.md for what --out
- * writes. --twice keeps only cases that get the same answers a second time, so that nothing left to chance is kept. Differences are
+ * writes. --probe asks about each node by itself where a pod was placed, so that every node that we think passes is known to pass,
+ * and every other one to refuse for the reason that we say. --twice keeps only cases that get the same answers a second time, so that nothing left to chance is kept. Differences are
  * printed; exit 1 when there are any.
  */
 import { execFileSync } from 'node:child_process'
@@ -276,6 +277,8 @@ class Lab {
       objects.filter(({ kind }) => kind === 'Pod').map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
     )
     const outcomes = {}
+    const probes = []
+    const finish = () => ({ objects: objects.filter(({ kind }) => kind !== 'RuntimeClass'), outcomes, probes })
     for (const subject of invented.pods.filter((pod) => pod.subject)) {
       const key = `${subject.metadata.namespace}/${subject.metadata.name}`
       if (!there.has(key)) continue
@@ -294,6 +297,20 @@ class Lab {
         answer.outcome.preempted = this.preempted(objects)
         break
       }
+      if (this.probe && answer.outcome.result === 'scheduled' && !subject.spec.volumes) {
+        await this.remove(subject)
+        await sleep(80)
+        for (const node of invented.objects.filter(({ kind }) => kind === 'Node').slice(0, 8)) {
+          const pinned = pinnedTo(subject, node.metadata.name)
+          const said = await this.ask(pinned)
+          if (said?.outcome) probes.push({ key, node: node.metadata.name, outcome: said.outcome, pod: pinned })
+          await this.remove(pinned)
+          await sleep(80)
+          // Preemption has begun: the cluster is another one now.
+          if (said?.outcome?.nominated) return finish()
+        }
+        continue
+      }
       // A volume that was bound or is to be provisioned makes the cluster another one.
       if (answer.outcome.provisioning !== undefined || (await this.claimsChanged(objects))) break
       await this.remove(subject)
@@ -305,7 +322,7 @@ class Lab {
       }
       await sleep(80)
     }
-    return { objects: objects.filter(({ kind }) => kind !== 'RuntimeClass'), outcomes }
+    return finish()
   }
 
   async claimsChanged(objects) {
@@ -355,6 +372,23 @@ class Lab {
 /** What is sent to the API server: the pod, on that node or on none. */
 function manifest({ apiVersion, kind, metadata, spec }, node) {
   return { apiVersion, kind, metadata, spec: node === null ? spec : { ...spec, nodeName: node } }
+}
+
+/** The pod, allowed on that one node only, to learn what the scheduler says of just this node. */
+function pinnedTo(pod, name) {
+  const field = { key: 'metadata.name', operator: 'In', values: [name] }
+  const { affinity } = pod.spec
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [{}]
+  const required = {
+    nodeSelectorTerms: terms.map((term) => ({ ...term, matchFields: [...(term.matchFields ?? []), field] })),
+  }
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      affinity: { ...affinity, nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
+    },
+  }
 }
 
 /** Leaves out what no rule looks at, so that a case is small. */
@@ -409,6 +443,8 @@ async function predictor() {
     stdin: {
       contents: `export { planDrain } from './src/drain/plan.ts'
         export { snapshot } from './test/support/objects.ts'
+        export { podInfo } from './src/scheduling/cluster-state.ts'
+        export { schedule } from './src/scheduling/schedule.ts'
         export { clusterState } from './test/support/scheduler-cases.ts'`,
       resolveDir: root,
     },
@@ -419,8 +455,38 @@ async function predictor() {
     logLevel: 'error',
   })
   const code = Buffer.from(outputFiles[0].contents).toString('base64')
-  const { planDrain, snapshot, clusterState } = await import(`data:text/javascript;base64,${code}`)
-  return ({ drain, objects, outcomes, kubernetes }) => {
+  const { planDrain, snapshot, clusterState, podInfo, schedule } = await import(`data:text/javascript;base64,${code}`)
+  /** As `differing`, of pods that may go to one node only. */
+  const differingProbes = ({ drain, objects, outcomes, kubernetes }, probes) => {
+    const gone = new Set()
+    return Object.keys(outcomes).flatMap((key) => {
+      gone.add(key)
+      const left = objects.filter(
+        (object) => !(object.kind === 'Pod' && gone.has(`${object.metadata.namespace}/${object.metadata.name}`)),
+      )
+      const original = objects.find(
+        ({ kind, metadata }) => kind === 'Pod' && `${metadata.namespace}/${metadata.name}` === key,
+      )
+      return probes
+        .filter((probe) => probe.key === key)
+        .flatMap(({ node, outcome, pod }) => {
+          const state = clusterState(left, kubernetes)
+          state.cordon(state.nodeByName.get(drain))
+          const { nodeName: _, ...spec } = original.spec
+          // Requests with their defaults, priority and merged selectors are as the API server has made them.
+          const nodeAffinity = pod.spec.affinity.nodeAffinity
+          const asked = { ...original, spec: { ...spec, affinity: { ...spec.affinity, nodeAffinity } }, status: {} }
+          const { feasible, message, preemption } = schedule(podInfo(asked, state.rules, 'spec'), state)
+          const same =
+            outcome.result === 'scheduled'
+              ? feasible.some(({ name }) => name === outcome.node)
+              : message === outcome.message && (preemption?.node.name ?? '') === (outcome.nominated ?? '')
+          const predicted = { feasible: feasible.map(({ name }) => name), message }
+          return same ? [] : [{ key, node, outcome, predicted }]
+        })
+    })
+  }
+  const differing = ({ drain, objects, outcomes, kubernetes }) => {
     const gone = new Set()
     return Object.entries(outcomes).flatMap(([key, outcome]) => {
       const left = objects.filter(
@@ -466,6 +532,7 @@ async function predictor() {
       return same ? [] : [{ key, outcome, predicted: { feasibleNodes, message, nominatedNode, victims } }]
     })
   }
+  return { differing, differingProbes }
 }
 
 const { values } = parseArgs({
@@ -479,6 +546,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1-25' },
     out: { type: 'string' },
     twice: { type: 'boolean', default: false },
+    probe: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
   },
 })
@@ -488,7 +556,7 @@ if (values.bin === undefined) {
 }
 const scheduler = values.scheduler ?? join(values.bin, 'kube-scheduler')
 const version = /v\d+\.\d+\.\d+/.exec(execFileSync(scheduler, ['--version']).toString())?.[0] ?? 'unknown'
-const differing = await predictor()
+const { differing, differingProbes } = await predictor()
 const plane = await startControlPlane({
   bin: values.bin,
   etcd: values.etcd,
@@ -499,9 +567,20 @@ const plane = await startControlPlane({
 const lab = new Lab(plane)
 lab.version = version
 lab.verbose = values.verbose
+lab.probe = values.probe
 const [from = 1, to = from] = values.seeds.split('-').map(Number)
 const kept = []
-const count = { cases: 0, answers: 0, scheduled: 0, pending: 0, nominated: 0, differ: 0, unusable: 0, unstable: 0 }
+const count = {
+  cases: 0,
+  answers: 0,
+  scheduled: 0,
+  pending: 0,
+  nominated: 0,
+  differ: 0,
+  unusable: 0,
+  unstable: 0,
+  probes: 0,
+}
 let stopping = false
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => (stopping = true))
 try {
@@ -545,7 +624,8 @@ try {
         count[outcome.result] += 1
         if (outcome.nominated) count.nominated += 1
       }
-      const differences = differing(one)
+      const differences = [...differing(one), ...differingProbes(one, recorded.probes)]
+      count.probes += recorded.probes.length
       count.differ += differences.length
       for (const difference of differences) {
         process.stdout.write(`DIFFERS ${number} ${kind}\n${JSON.stringify(difference, null, 1)}\n`)

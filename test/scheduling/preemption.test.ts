@@ -194,6 +194,22 @@ describe('a pod that waits for a node it was promised', () => {
   ])('%s', (_, boss, message) => {
     expect(schedulerSays(wants('1'), [cpus('n1', '1'), boss]).message).toBe(message)
   })
+
+  it('is not there yet for a pod that wants to be near it', () => {
+    const boss = { ...waiting(200), metadata: { namespace: 'demo', name: 'boss', labels: { app: 'boss' } } }
+    const near: PodSpec = {
+      affinity: {
+        podAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'boss' } } },
+          ],
+        },
+      },
+    }
+    expect(schedulerSays(wants('1', 100, near), [cpus('n1', '4'), boss]).message).toMatch(
+      /^0\/1 nodes are available: 1 node\(s\) didn't match pod affinity rules\./,
+    )
+  })
 })
 
 describe('what is said', () => {
