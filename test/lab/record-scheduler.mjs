@@ -297,7 +297,7 @@ class Lab {
         answer.outcome.preempted = this.preempted(objects)
         break
       }
-      if (this.probe && answer.outcome.result === 'scheduled' && !subject.spec.volumes) {
+      if (this.probe && answer.outcome.result === 'scheduled' && bindsNothing(subject, objects)) {
         await this.remove(subject)
         await sleep(80)
         for (const node of invented.objects.filter(({ kind }) => kind === 'Node').slice(0, 8)) {
@@ -372,6 +372,20 @@ class Lab {
 /** What is sent to the API server: the pod, on that node or on none. */
 function manifest({ apiVersion, kind, metadata, spec }, node) {
   return { apiVersion, kind, metadata, spec: node === null ? spec : { ...spec, nodeName: node } }
+}
+
+/** Whether placing the pod leaves all claims and volumes as they are. */
+function bindsNothing({ metadata, spec }, objects) {
+  return (spec.volumes ?? []).every(({ ephemeral, persistentVolumeClaim }) => {
+    if (persistentVolumeClaim === undefined) return ephemeral === undefined
+    const claim = objects.find(
+      (object) =>
+        object.kind === 'PersistentVolumeClaim' &&
+        object.metadata.namespace === metadata.namespace &&
+        object.metadata.name === persistentVolumeClaim.claimName,
+    )
+    return claim?.status.phase === 'Bound'
+  })
 }
 
 /** The pod, allowed on that one node only, to learn what the scheduler says of just this node. */

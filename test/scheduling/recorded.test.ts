@@ -26,6 +26,7 @@ const verdictOf = (report: PodReport) => (report.verdict === 'blocked' ? report.
 describe.each([
   { file: 'v1.34.4', cases: 230, scheduled: 240, pending: 350 },
   { file: 'v1.37.2', cases: 80, scheduled: 68, pending: 123 },
+  { file: 'v1.31.13-rare', cases: 30, scheduled: 32, pending: 91 },
   { file: 'v1.33.0-rare', cases: 30, scheduled: 38, pending: 86 },
   { file: 'v1.34.4-rare', cases: 160, scheduled: 136, pending: 599 },
   { file: 'v1.35.0-rare', cases: 30, scheduled: 45, pending: 86 },
