@@ -26,6 +26,10 @@ const leftOut = {
   setup(builder) {
     const names = /^(tinyglobby|minimatch|cli-spinners|wsl-utils|typescript)$/
     builder.onResolve({ filter: names }, ({ path }) => ({ path, namespace: 'left-out' }))
+    // On a terminal oclif makes a spinner at once, whether one is ever shown or not; it only has to have frames.
+    builder.onLoad({ filter: /^cli-spinners$/, namespace: 'left-out' }, () => ({
+      contents: `const none = { interval: 1000, frames: [''] }; module.exports = { dots2: none, line: none }`,
+    }))
     builder.onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path }) => ({
       contents: `module.exports = new Proxy({}, { get(_, key) {
         if (key === '__esModule' || key === 'then') return undefined

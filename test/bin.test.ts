@@ -141,6 +141,25 @@ describe('the way it ends', () => {
     expect([status, stderr]).toEqual([1, expect.stringMatching(/^Error: the result could not be written: ENOSPC/)])
   })
 
+  // What a terminal changes (colours, width, oclif's own start) no pipe shows. script(1) is in util-linux.
+  it.skipIf(spawnSync('script', ['--version']).status !== 0)('is the same on a terminal', () => {
+    const onTerminal = (...argv: string[]) => {
+      const command = [process.execPath, bin, ...argv].map((word) => `'${word}'`).join(' ')
+      const env = { ...process.env, TERM: 'xterm-256color', CI: undefined, NO_COLOR: undefined, FORCE_COLOR: undefined }
+      const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { env, encoding: 'utf8' })
+      return { status, stdout }
+    }
+    const result = onTerminal('drain-check', 'k8s-node-2', '--from', 'demo')
+    expect(result).toEqual({ status: 3, stdout: expect.stringContaining('1 pod stays Pending') })
+    // On a terminal it is coloured.
+    expect(result.stdout).toContain('\u001b[')
+    expect(onTerminal('drain-check', '--help')).toEqual({ status: 0, stdout: expect.stringContaining('USAGE') })
+    expect(onTerminal('drain-check', 'nope', '--from', 'demo')).toEqual({
+      status: 2,
+      stdout: expect.stringMatching(/^Error: node nope does not exist/),
+    })
+  })
+
   it('is quiet when the reader of its output is gone', async () => {
     const child = spawn(process.execPath, [bin, 'drain-check', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()

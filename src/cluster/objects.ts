@@ -17,6 +17,7 @@ export interface ObjectMeta {
   namespace?: string
   uid?: string
   resourceVersion?: string
+  generation?: number
   creationTimestamp?: string
   deletionTimestamp?: string
   labels?: Record<string, string>
@@ -123,6 +124,14 @@ export interface PodVolume {
   rbd?: { monitors: string[]; image: string; pool?: string; readOnly?: boolean }
   iscsi?: { iqn: string; lun?: number; targetPortal?: string; readOnly?: boolean }
   cinder?: { volumeID: string }
+  nfs?: { server: string; path: string }
+  azureFile?: object
+  cephfs?: object
+  fc?: object
+  flexVolume?: object
+  glusterfs?: object
+  portworxVolume?: object
+  vsphereVolume?: object
 }
 
 export interface PodAffinityTerm {
@@ -345,5 +354,13 @@ export interface OwnerObject {
     suspend?: boolean
     /** Of the template only the node, which a workload can name to pass the scheduler by. */
     template?: { spec?: { nodeName?: string } }
+    /** Of a Job: failures that it bears; absent: 6. */
+    backoffLimit?: number
+    /** Of a Job: whether its podFailurePolicy ignores pods that are evicted (condition DisruptionTarget). */
+    ignoresDisruption?: boolean
+  }
+  status?: {
+    /** Of a Job: pods that have failed so far. */
+    failed?: number
   }
 }

@@ -163,6 +163,7 @@ const metadata = object<o.ObjectMeta>(
     namespace: text,
     uid: text,
     resourceVersion: text,
+    generation: integer,
     creationTimestamp: text,
     deletionTimestamp: text,
     labels,
@@ -251,6 +252,14 @@ const podVolume = object<o.PodVolume>(
       { iqn: '' },
     ),
     cinder: object<Of<o.PodVolume, 'cinder'>>({ volumeID: text }, { volumeID: '' }),
+    nfs: object<Of<o.PodVolume, 'nfs'>>({ server: text, path: text }, { server: '', path: '' }),
+    azureFile: present,
+    cephfs: present,
+    fc: present,
+    flexVolume: present,
+    glusterfs: present,
+    portworxVolume: present,
+    vsphereVolume: present,
   },
   { name: '' },
 )
@@ -519,7 +528,18 @@ function ownerSpec(value: unknown): o.OwnerObject['spec'] {
   if (typeof value.suspend === 'boolean') spec.suspend = value.suspend
   const template = isMap(value.template) && isMap(value.template.spec) ? value.template.spec : {}
   if (typeof template.nodeName === 'string') spec.template = { spec: { nodeName: template.nodeName } }
+  if (typeof value.backoffLimit === 'number') spec.backoffLimit = value.backoffLimit
+  if (ignoresDisruption(value.podFailurePolicy)) spec.ignoresDisruption = true
   return spec
+}
+
+/** Whether some rule of a Job's podFailurePolicy ignores pods with the condition that the eviction API sets. */
+function ignoresDisruption(policy: unknown): boolean {
+  const rules = isMap(policy) && Array.isArray(policy.rules) ? policy.rules : []
+  return rules.some((rule) => {
+    if (!isMap(rule) || rule.action !== 'Ignore' || !Array.isArray(rule.onPodConditions)) return false
+    return rule.onPodConditions.some((condition) => isMap(condition) && condition.type === 'DisruptionTarget')
+  })
 }
 
 /** What the projector had to change or leave out. */
@@ -558,7 +578,14 @@ export class Projector {
     if (meta === null || !isMap(raw)) return null
     const spec = ownerSpec(raw.spec)
     this.#count(before, ownerKindOf(apiVersion, kind), meta)
-    return { apiVersion, kind, metadata: meta, ...(spec === undefined ? {} : { spec }) }
+    const failed = isMap(raw.status) ? raw.status.failed : undefined
+    return {
+      apiVersion,
+      kind,
+      metadata: meta,
+      ...(spec === undefined ? {} : { spec }),
+      ...(typeof failed === 'number' ? { status: { failed } } : {}),
+    }
   }
 
   /** {@link problems} in sentences for the user. */

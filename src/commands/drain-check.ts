@@ -79,7 +79,8 @@ Exit code: 0 safe; 3 not safe (see --accept); 7 safe as far as could be read, bu
 
   override async run(): Promise<CommandResult> {
     const { args, flags } = await this.parse(DrainCheck)
-    const names = args.node ?? []
+    // As `kubectl get -o name` prints them, and kubectl drain takes them.
+    const names = (args.node ?? []).map((name) => name.replace(/^nodes?\//, ''))
     const selector = flags.selector === '' ? undefined : flags.selector
     const pods = (flags.pod ?? []).map((text) => podName(text, flags.namespace))
     const accept = acceptedWords(flags.accept ?? [])
@@ -93,12 +94,13 @@ Exit code: 0 safe; 3 not safe (see --accept); 7 safe as far as could be read, bu
     if (names.length > 0 && selector !== undefined) {
       throw new UsageError('nodes are given by name or by -l, not both, as with kubectl drain')
     }
+    const podSelector = flags['pod-selector'] ? parseSelector(flags['pod-selector']) : null
     const selection: Selection = {
       nodes: names,
       nodeSelector: selector === undefined ? null : parseSelector(selector),
       pods,
+      podSelector,
     }
-    const podSelector = flags['pod-selector'] ? parseSelector(flags['pod-selector']) : null
 
     const { env, stdin, signal } = this.context
     const snapshot = await readCluster({
@@ -121,8 +123,10 @@ Exit code: 0 safe; 3 not safe (see --accept); 7 safe as far as could be read, bu
       pods,
       cordonOnly: flags['cordon-only'],
       accept,
-      context: flags.context ?? null,
-      kubeconfig: flags.kubeconfig ?? null,
+      connection: (['context', 'kubeconfig', 'cluster', 'user', 'server', 'as'] as const).flatMap((name) => {
+        const value = flags[name]
+        return value === undefined ? [] : [`--${name}`, value]
+      }),
     })
     return {
       exitCode: exitCodeOf(report),
@@ -158,7 +162,10 @@ function ownersToRead(snapshot: ClusterSnapshot, selection: Selection): OwnerWan
   const nodes = new Set(targets.nodes)
   return snapshot.objects.Pod.filter((pod) => nodes.has(pod.spec?.nodeName ?? '')).flatMap((pod) => {
     const reference = controllerOf(pod)
-    return reference === undefined ? [] : [{ namespace: pod.metadata.namespace, reference }]
+    // Pods and nodes can be controllers, too, and are read anyway.
+    if (reference === undefined || (reference.apiVersion === 'v1' && ['Pod', 'Node'].includes(reference.kind)))
+      return []
+    return [{ namespace: pod.metadata.namespace, reference }]
   })
 }
 
@@ -177,7 +184,8 @@ export function exitCodeOf(report: DrainReport): ExitCode {
 }
 
 function podName(text: string, namespace: string | undefined): { namespace: string; name: string } {
-  const [first, second, ...more] = text.split('/')
+  // Also as -o name prints it.
+  const [first, second, ...more] = text.replace(/^pods?\/(?=[^/]+\/)/, '').split('/')
   if (first && second && more.length === 0) return { namespace: first, name: second }
   if (first && second === undefined && namespace) return { namespace, name: first }
   throw new UsageError(`--pod wants NAMESPACE/NAME, not ${text}`)

@@ -4,7 +4,7 @@ import { ephemeralClaimName } from '../scheduling/ephemeral.js'
 import { type Attempt, schedule } from '../scheduling/schedule.js'
 import { pathOf, placementOf, podVolumeSource, sourceOf } from '../volumes/volume.js'
 import { type DrainDecision, isFinished } from './rules/drain-filters.js'
-import type { Chain } from './rules/owners.js'
+import { type Chain, jobGivesUp } from './rules/owners.js'
 import { replacementOf } from './rules/replacement.js'
 import type { Scene } from './scene.js'
 import type { PodVolumeReport } from './types.js'
@@ -28,7 +28,11 @@ export interface Judged {
 }
 
 export function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
-  const chain = scene.owners.chain(pod)
+  const found = scene.owners.chain(pod)
+  const chain = {
+    ...found,
+    gone: found.gone ?? jobGivesUp(found, scene.evictedOf.get(found.links[0]?.reference.uid ?? '') ?? 0),
+  }
   const volumes = (pod.spec?.volumes ?? [])
     // Configuration, tokens and the like go wherever the pod goes.
     .filter((volume) => podVolumeSource(volume) !== null)
@@ -40,9 +44,7 @@ export function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
     return { ...base, attempt: null, fate: null, uncertain: [], unjudged: false, omitted: new Set() }
 
   const unknown = scene.unknownVolumes.get(podKey(pod)) ?? new Map<string, string>()
-  const uncertain = [...unknown].map(
-    ([name, because]) => `volume ${name}: ${because}, and the dump has none of that kind`,
-  )
+  const uncertain = [...unknown].map(([name, because]) => `volume ${name}: ${because}, and none of that kind was read`)
   const { schedulerName = 'default-scheduler', resourceClaims = [] } = pod.spec ?? {}
   if (schedulerName !== 'default-scheduler' && schedulerName !== '') {
     uncertain.push(`it is scheduled by ${schedulerName}, whose rules may differ from the default scheduler's`)
@@ -50,6 +52,14 @@ export function judge(pod: Pod, decision: DrainDecision, scene: Scene): Judged {
   if (resourceClaims.length > 0)
     uncertain.push('it uses resource claims (dynamic resource allocation), which are not modelled')
 
+  for (const volume of volumes) {
+    const csi = scene.state.volumes.get(volume.volume ?? '')?.spec?.csi
+    if (csi?.volumeAttributes?.dataLocality === 'strict-local' && volume.affinity === 'free') {
+      uncertain.push(
+        `volume ${volume.name} is strict-local: Longhorn keeps its data on one node, and which one the volume does not say`,
+      )
+    }
+  }
   if (scene.state.nodes.length === 0) {
     const fate: Fate = chain.gone === null ? 'moves' : 'gone'
     if (fate === 'moves') uncertain.push('without nodes nothing can be said about where it could go')

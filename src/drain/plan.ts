@@ -6,7 +6,7 @@ import { podKey } from '../scheduling/cluster-state.js'
 import type { Attempt } from '../scheduling/schedule.js'
 import { playTogether, type Together } from './joint.js'
 import { attemptAlone, type Fate, fateOf, type Judged, judge, namesItsNode, pinning, refusals } from './judge.js'
-import { adviceFor } from './rules/advice.js'
+import { type Advice, adviceFor } from './rules/advice.js'
 import { BudgetPlay, type EvictionResult } from './rules/budgets.js'
 import { coverageOf, coverageWarnings } from './rules/coverage.js'
 import { DRAIN_FLAGS, type DrainDecision, drainDecision, isFinished } from './rules/drain-filters.js'
@@ -40,8 +40,8 @@ export interface DrainOptions {
   pods: readonly PodName[]
   cordonOnly: boolean
   accept: readonly Acceptable[]
-  context: string | null
-  kubeconfig: string | null
+  /** The flags that say which cluster this is and who asks, as given; no credential. */
+  connection: readonly string[]
 }
 
 /**
@@ -50,13 +50,13 @@ export interface DrainOptions {
  */
 export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): DrainReport {
   const onNodes = podsOn(snapshot, options)
-  const leaves = new OwnerIndex(snapshot)
-  const decisions = new Map(onNodes.map((pod) => [pod, decide(pod, leaves)]))
+  const owners = new OwnerIndex(snapshot)
+  const decisions = new Map(onNodes.map((pod) => [pod, decide(pod, owners)]))
   const evicted = onNodes.filter((pod) => decisions.get(pod)?.action === 'remove' && !isFinished(pod))
   const coverage = coverageOf(snapshot, evicted)
-  const scene = sceneOf(snapshot, options.nodes, evicted, leaves, coverage.unknownVolumes)
+  const scene = sceneOf(snapshot, options.nodes, evicted, owners, coverage.unknownVolumes)
 
-  const judged = onNodes.map((pod) => judge(pod, decisions.get(pod) ?? decide(pod, leaves), scene))
+  const judged = onNodes.map((pod) => judge(pod, decisions.get(pod) ?? decide(pod, owners), scene))
   // Pods asked about by name are judged as if they alone were evicted.
   const asked = new Set(options.pods.map(({ namespace, name }) => `${namespace}/${name}`))
   const reported = judged.filter(({ pod }) => asked.size === 0 || asked.has(podKey(pod)))
@@ -70,7 +70,7 @@ export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): Dra
   const notSafe = wordsNotSafe(pods, claims.length > 0, options)
   const failed = Object.values(snapshot.kinds).some((status) => status.state === 'failed')
   const version = schedulerVersionOf(snapshot)
-  const warnings = [...snapshot.warnings, ...coverageWarnings(snapshot, coverage), ...ownerWarnings(chains, snapshot)]
+  const warnings = [...snapshot.warnings, ...coverageWarnings(snapshot, coverage), ...ownerWarnings(chains, owners)]
   if (version.newerThanKnown) {
     warnings.push(
       `Kubernetes ${version.said} is newer than this tool knows: the rules and words of the newest known version (1.${version.minor}) are used`,
@@ -83,17 +83,21 @@ export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): Dra
       coverage.missing.size === 0 &&
       !failed &&
       pods.every((pod) => pod.uncertain !== true) &&
-      ownersReadable(chains, snapshot),
+      ownersReadable(chains, owners),
     warnings,
     nodes: [...options.nodes],
     cordonOnly: options.cordonOnly,
+    ...(asked.size > 0 ? { only: [...asked].sort() } : {}),
     pods,
-    // Without pods nobody can tell which volumes are in use, nor which flags the drain will demand.
-    volumes: snapshot.kinds.Pod.state === 'read' ? listedVolumes(snapshot, options.nodes) : [],
+    volumes: listedVolumes(snapshot, options.nodes),
     claims,
     ...(played.together.groups.length > 0 ? { contention: played.together.groups } : {}),
     summary: summarise(pods),
-    drainCommand: options.cordonOnly || snapshot.kinds.Pod.state !== 'read' ? null : drainCommand(judged, options),
+    // Without pods nobody can tell which flags the drain will demand; and drain has no way to evict only the pods asked about.
+    drainCommand:
+      options.cordonOnly || asked.size > 0 || snapshot.kinds.Pod.state !== 'read'
+        ? null
+        : drainCommand(judged, options),
     notSafe,
   }
 }
@@ -177,7 +181,7 @@ function baseReport({
   uncertain,
   unjudged,
   volumes,
-}: Judged): Omit<PodReport, 'verdict' | 'effects' | 'why' | 'next'> {
+}: Judged): Omit<PodReport, 'verdict' | 'effects' | 'why' | 'next' | 'instead'> {
   return {
     namespace: pod.metadata.namespace ?? '',
     name: pod.metadata.name,
@@ -205,7 +209,7 @@ function drainReport(judged: Judged, { evictions, together, quorum, fuse }: Play
   const { pod, decision, kind } = judged
   const effects: Effect[] = decision.flags.map((flag) => ({ effect: 'needs-flag', flag }))
   const base = baseReport(judged)
-  if (kind === 'stays') return { ...base, verdict: 'stays', effects, why: whyStays(pod), next: [] }
+  if (kind === 'stays') return { ...base, verdict: 'stays', effects, why: whyStays(pod), next: [], instead: [] }
   if (kind === 'finished') {
     const terminating = !isFinished(pod)
     const why = terminating
@@ -218,6 +222,7 @@ function drainReport(judged: Judged, { evictions, together, quorum, fuse }: Play
       effects,
       why,
       next: [],
+      instead: [],
     }
   }
   const settled = settledFate(judged, together)
@@ -229,6 +234,13 @@ function drainReport(judged: Judged, { evictions, together, quorum, fuse }: Play
   if (outcome?.ends === 'contended') effects.push({ effect: 'contended', node: outcome.node ?? '', with: outcome.with })
   effects.push(...[quorum.get(key), fuse.get(key)].filter((effect) => effect !== undefined))
   const budgets = eviction?.result === 'blocked' ? eviction.budgets : []
+  const why =
+    eviction?.result === 'blocked' ? whyBlocked(pod, eviction, scene) : whyTogether(settled, judged, outcome, scene)
+  const mayBeHeldBy = eviction?.result === 'evicted' ? eviction.mayBeHeldBy : null
+  const own = advise(verdict, budgets, judged, scene)
+  // Of a pod that is held: what its budget needs, then what it needs itself.
+  const after = verdict === 'blocked' ? advise(settled, [], judged, scene) : { next: [], instead: [] }
+  const advice = { next: [...new Set([...own.next, ...after.next])], instead: [...own.instead, ...after.instead] }
   const message = base.scheduling?.message ?? (settled === 'stuck' ? (outcome?.message ?? null) : null)
   return {
     ...base,
@@ -236,13 +248,9 @@ function drainReport(judged: Judged, { evictions, together, quorum, fuse }: Play
     verdict,
     effects,
     ...(verdict === 'blocked' ? { budgets, then: { verdict: settled } } : {}),
-    why: verdict === 'blocked' ? whyBlocked(pod, budgets, scene) : whyTogether(settled, judged, outcome, scene),
-    next: [
-      ...new Set([
-        ...nextSteps(verdict, budgets, judged, scene),
-        ...(verdict === 'blocked' ? nextSteps(settled, [], judged, scene) : []),
-      ]),
-    ],
+    ...(mayBeHeldBy === null ? {} : { mayBeHeldBy }),
+    why,
+    ...advice,
   }
 }
 
@@ -256,12 +264,13 @@ function cordonReport(judged: Judged, scene: Scene): PodReport {
       effects: [],
       why: kind === 'stays' ? whyStays(pod) : 'it has ended or is ending',
       next: [],
+      instead: [],
     }
   const { attempt } = judged
   // Nothing is evicted: whether something re-creates the pod is not the question.
   const fate = attempt === null ? 'moves' : fateOf(attempt, { ...judged.chain, gone: null }, scene)
   const effects = fate === 'stuck' ? [] : [...startsEmpty(judged), ...preempts(judged)]
-  return { ...base, verdict: fate, effects, why: whyOf(fate, judged, scene), next: nextSteps(fate, [], judged, scene) }
+  return { ...base, verdict: fate, effects, why: whyOf(fate, judged, scene), ...advise(fate, [], judged, scene) }
 }
 
 function byNodeThenName(nodes: readonly string[]) {
@@ -282,6 +291,8 @@ function wordsNotSafe(
   for (const pod of pods) {
     if (pod.unjudged !== true || pod.verdict !== 'stuck') words.add(pod.verdict)
     for (const { effect } of pod.effects) words.add(effect)
+    // Whoever accepts that a budget holds a pod will see to the budget; then this is how it ends.
+    if (pod.then !== undefined && accept.includes('blocked')) words.add(pod.then.verdict)
   }
   const counted: readonly string[] = cordonOnly ? ['stuck'] : ACCEPTABLE
   const found = counted.filter((word) => words.has(word) && !accept.some((accepted) => accepted === word))
@@ -304,8 +315,7 @@ function drainCommand(judged: readonly Judged[], options: DrainOptions): string 
     'kubectl',
     'drain',
     ...(options.nodeSelectorText === null ? options.nodes : ['-l', options.nodeSelectorText]),
-    ...(options.context === null ? [] : ['--context', options.context]),
-    ...(options.kubeconfig === null ? [] : ['--kubeconfig', options.kubeconfig]),
+    ...options.connection,
     ...(options.podSelectorText === null ? [] : ['--pod-selector', options.podSelectorText]),
     ...flags,
   ])
@@ -324,9 +334,10 @@ function decide(pod: Pod, owners: OwnerIndex): DrainDecision {
   return drainDecision(pod, (namespace, name) => owners.exists('DaemonSet.apps', namespace, name))
 }
 
-function nextSteps(verdict: Verdict, budgets: readonly string[], judged: Judged, scene: Scene): string[] {
+function advise(verdict: Verdict, budgets: readonly string[], judged: Judged, scene: Scene): Advice {
   const { pod, chain, volumes } = judged
-  const pins = verdict === 'stuck' ? pinning(judged, scene) : []
+  if (judged.unjudged) return { next: [], instead: [] }
+  const pins = verdict === 'stuck' || verdict === 'returns' ? pinning(judged, scene) : []
   return adviceFor({
     pod,
     verdict,
@@ -334,6 +345,14 @@ function nextSteps(verdict: Verdict, budgets: readonly string[], judged: Judged,
     budgets,
     volumes,
     claims: scene.state.claims,
+    replicasWouldHelp: (name) => {
+      const budget = scene.snapshot.objects.PodDisruptionBudget.find(
+        ({ metadata }) => metadata.namespace === pod.metadata.namespace && metadata.name === name,
+      )
+      const { minAvailable, maxUnavailable } = budget?.spec ?? {}
+      return minAvailable !== '100%' && maxUnavailable !== 0 && maxUnavailable !== '0%'
+    },
+    toCordon: scene.nodes.filter((node) => scene.nodeByName.get(node)?.spec?.unschedulable !== true),
     reclaimPolicyOf: (volume) => scene.state.volumes.get(volume)?.spec?.persistentVolumeReclaimPolicy,
     pinning: pins.map((volume) => volume.name),
     relocateTo: pins.length === 0 ? null : relocationTarget(judged, pins, scene),

@@ -2,6 +2,7 @@ import type { Node, PersistentVolumeClaim, Pod } from '../cluster/objects.js'
 import type { ClusterSnapshot } from '../cluster/snapshot.js'
 import { ClusterState } from '../scheduling/cluster-state.js'
 import { type Rules, rulesOf, schedulerVersion } from '../scheduling/wording.js'
+import { controllerOf } from './rules/drain-filters.js'
 import type { OwnerIndex } from './rules/owners.js'
 import { freshEphemeralClaim } from './rules/replacement.js'
 
@@ -15,6 +16,8 @@ export interface Scene {
   /** By NAMESPACE/NAME. */
   claims: ReadonlyMap<string, PersistentVolumeClaim>
   owners: OwnerIndex
+  /** How many pods the drain evicts of each controller, by its uid. */
+  evictedOf: ReadonlyMap<string, number>
   unknownVolumes: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
 
@@ -55,7 +58,12 @@ export function sceneOf(
   }
   const nodeByName = new Map(objects.Node.map((node) => [node.metadata.name, node]))
   const claims = new Map(objects.PersistentVolumeClaim.map((claim) => [claimKey(claim), claim]))
-  return { snapshot, rules, state, nodes, nodeByName, claims, owners, unknownVolumes }
+  const evictedOf = new Map<string, number>()
+  for (const pod of evicted) {
+    const uid = controllerOf(pod)?.uid ?? ''
+    evictedOf.set(uid, (evictedOf.get(uid) ?? 0) + 1)
+  }
+  return { snapshot, rules, state, nodes, nodeByName, claims, owners, evictedOf, unknownVolumes }
 }
 
 export function schedulerVersionOf(snapshot: ClusterSnapshot) {

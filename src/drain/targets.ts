@@ -11,6 +11,8 @@ export interface Selection {
   nodes: readonly string[]
   nodeSelector: ParsedSelector | null
   pods: readonly PodName[]
+  /** Only pods with these labels are evicted. */
+  podSelector: ParsedSelector | null
 }
 
 /** `nodes` to drain, in order; or why the question can't be answered: no wrong "safe" comes from an empty choice. */
@@ -46,6 +48,9 @@ export function resolveTargets(snapshot: ClusterSnapshot, selection: Selection):
         unknown: `${namespace}/${name}`,
         known: sameNamespace.map((other) => `${namespace}/${other.metadata.name}`).sort(),
       }
+    }
+    if (selection.podSelector !== null && !matchesSelector(selection.podSelector, pod.metadata.labels)) {
+      return { problem: `pod ${namespace}/${name} is not among those that the pod selector takes` }
     }
     const node = pod.spec?.nodeName ?? ''
     if (node === '') return { problem: `pod ${namespace}/${name} is on no node yet` }

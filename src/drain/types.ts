@@ -51,6 +51,8 @@ export interface PodReport {
   /** Only for `blocked`: the budgets of its namespace that refuse, and how it would end once they allow. */
   budgets?: string[]
   then?: { verdict: Verdict }
+  /** The budget that would hold it, if pods that do not come back happened to be evicted before it: in which order is chance. */
+  mayBeHeldBy?: string
   /** One sentence for a human: why this verdict. */
   why: string
   uncertain?: true
@@ -59,6 +61,8 @@ export interface PodReport {
   unjudged?: true
   /** Commands or steps that resolve it, ready to paste where they are commands. */
   next: string[]
+  /** Ways to do without what the pod has there, ready to paste; each says what it gives up. */
+  instead: string[]
 }
 
 export interface ListedVolume {
@@ -79,6 +83,8 @@ export interface DrainReport {
   /** In the order in which they are drained. */
   nodes: string[]
   cordonOnly: boolean
+  /** NS/NAME of the pods that alone are taken to be evicted (`--pod`); absent: all of the nodes. */
+  only?: string[]
   pods: PodReport[]
   volumes: ListedVolume[]
   claims: { namespace: string; name: string; selectedNode: string }[]
@@ -86,7 +92,7 @@ export interface DrainReport {
   contention?: { pods: string[]; pending: { min: number; max: number } }[]
   /** Verdict → number of pods; zeros left out. */
   summary: Partial<Record<Verdict, number>>
-  /** The `kubectl drain` command line with exactly the flags it demands; null with `--cordon-only`. */
+  /** The `kubectl drain` command line with exactly the flags it demands; null with `--cordon-only`, with `--pod`, and when pods can't be read. */
   drainCommand: string | null
   /** What the words are that make the answer "not safe" (verdicts and effects, `--accept`ed ones left out), sorted. */
   notSafe: string[]

@@ -147,7 +147,7 @@ function more(report: DrainReport): string {
 }
 
 function drainAnswer(report: DrainReport): Answer {
-  const nodes = nodeNames(report.nodes)
+  const doing = doingWhat(report)
   const counts = (word: string) => report.notSafe.includes(word)
   const endings = [...clauses(report, ENDINGS.filter(counts)), ...(counts('quorum') ? quorums(report) : [])]
   const data = clauses(report, DATA.filter(counts))
@@ -159,18 +159,24 @@ function drainAnswer(report: DrainReport): Answer {
   const harmless = clauses(report, HARMLESS)
 
   if (report.notSafe.length > 0) {
-    const lines = [`Draining ${nodes} now: ${sentence(endings.length > 0 ? endings : data)}.`]
+    const lines = [`${doing} now: ${sentence(endings.length > 0 ? endings : data)}.`]
     if (endings.length > 0 && data.length > 0) lines.push(`Data at risk: ${sentence(data)}.`)
     if (accepted.length > 0) lines.push(`Accepted: ${sentence(accepted)}.`)
     if (!report.complete) lines.push(more(report))
     return { lines, style: 'red' }
   }
-  if (!report.complete) return incompleteAnswer(`Draining ${nodes}`, [...accepted, ...harmless])
+  if (!report.complete) return incompleteAnswer(doing, [...accepted, ...harmless])
   if (accepted.length > 0) {
-    return { lines: [`Draining ${nodes} is safe but for what is accepted: ${sentence(accepted)}.`], style: 'yellow' }
+    return { lines: [`${doing} is safe but for what is accepted: ${sentence(accepted)}.`], style: 'yellow' }
   }
   const rest = harmless.length > 0 ? sentence(harmless) : 'there is no pod to evict'
-  return { lines: [`Draining ${nodes} is safe: ${rest}.`], style: 'green' }
+  return { lines: [`${doing} is safe: ${rest}.`], style: 'green' }
+}
+
+/** With `--pod` nothing is said of the node's other pods. */
+function doingWhat({ nodes, only }: DrainReport): string {
+  if (only === undefined) return `Draining ${nodeNames(nodes)}`
+  return `Evicting only ${nameList(only, false)} from ${nodeNames(nodes)}`
 }
 
 const CORDON_CLAUSES: Record<string, [string, string]> = {
@@ -382,6 +388,8 @@ const THEN: Record<Verdict, string> = {
 
 function whyLines(pod: PodReport, wide: boolean): string[] {
   const lines = [pod.why, ...pod.effects.flatMap((effect) => effectLine(effect, pod, wide))]
+  if (pod.mayBeHeldBy !== undefined)
+    lines.push(`budget ${pod.mayBeHeldBy} may hold it, if pods that do not come back go first`)
   if (pod.then !== undefined) lines.push(`once evicted, it ${THEN[pod.then.verdict]}`)
   return lines.filter((line) => line !== '')
 }
@@ -561,21 +569,27 @@ function indented(text: string, width: number, hang = 2): string[] {
 function steps(view: View): string[] {
   const { report, width } = view
   const first = [...new Set(view.pods.flatMap((pod) => pod.next))]
-  const lines = first.flatMap((step, index) =>
-    labelled(view, index > 0 ? '' : report.drainCommand === null ? 'Fix' : 'First', step),
-  )
-  if (report.drainCommand !== null) {
-    lines.push(...labelled(view, first.length > 0 ? 'Then' : 'Run', report.drainCommand))
-    const blocked = view.pods.filter((pod) => pod.verdict === 'blocked')
-    if (blocked.length > 0) {
-      const budgets = [
-        ...new Set(blocked.flatMap((pod) => (pod.budgets ?? []).map((budget) => `${pod.namespace}/${budget}`))),
-      ].sort(compare)
-      const what =
-        budgets.length === 0 ? 'the budget' : `budget${budgets.length === 1 ? '' : 's'} ${nameList(budgets, view.wide)}`
-      const note = `when ${what} ${budgets.length > 1 ? 'are' : 'is'} dealt with; until then drain only retries`
-      lines.push(...wrap(note, width - LABEL).map((line) => ' '.repeat(LABEL) + view.paint(line, 'dim')))
-    }
+  const instead = [...new Set(view.pods.flatMap((pod) => pod.instead))]
+  const note = (text: string) => wrap(text, width - LABEL).map((line) => ' '.repeat(LABEL) + view.paint(line, 'dim'))
+  const block = (label: string, lines: readonly string[]) =>
+    lines.flatMap((step, index) => labelled(view, index > 0 ? '' : label, step))
+
+  const lines = block(report.drainCommand === null ? 'Fix' : 'First', first)
+  if (first.some((step) => step.startsWith('kubectl storage relocate'))) {
+    lines.push(...note('relocate comes with a later version; docs/move-a-claim.md tells how to do it by hand'))
+  }
+  lines.push(...block('Or', instead))
+  if (report.drainCommand === null) return lines
+  lines.push(...labelled(view, lines.length > 0 ? 'Then' : 'Run', report.drainCommand))
+  const blocked = view.pods.filter((pod) => pod.verdict === 'blocked')
+  if (blocked.length > 0) {
+    const names = blocked.flatMap((pod) => (pod.budgets ?? []).map((budget) => `${pod.namespace}/${budget}`))
+    const budgets = [...new Set(names)].sort(compare)
+    const what =
+      budgets.length === 0 ? 'the budget' : `budget${budgets.length === 1 ? '' : 's'} ${nameList(budgets, view.wide)}`
+    // Of a pod with several budgets the API refuses the eviction for good, and drain ends with that error.
+    const meanwhile = blocked.some((pod) => (pod.budgets ?? []).length > 1) ? 'fails' : 'only retries'
+    lines.push(...note(`when ${what} ${budgets.length > 1 ? 'are' : 'is'} dealt with; until then drain ${meanwhile}`))
   }
   return lines
 }

@@ -14,8 +14,7 @@ function drain(objects: Objects, nodes = ['a'], rest: Partial<DrainOptions> = {}
     pods: [],
     cordonOnly: false,
     accept: [],
-    context: null,
-    kubeconfig: null,
+    connection: [],
     ...rest,
   })
 }
@@ -240,8 +239,7 @@ describe('quorum', () => {
       pods: [],
       cordonOnly: false,
       accept: [],
-      context: null,
-      kubeconfig: null,
+      connection: [],
     })
     return report.pods.flatMap(({ effects }) => effects.filter(({ effect }) => effect === 'quorum'))
   }

@@ -15,8 +15,7 @@ function drain(from: ClusterSnapshot, nodes: string[], rest: Partial<DrainOption
     pods: [],
     cordonOnly: false,
     accept: [],
-    context: null,
-    kubeconfig: null,
+    connection: [],
     ...rest,
   })
 }
@@ -459,7 +458,8 @@ describe('what makes it unsafe', () => {
   it('counts only what was asked about', () => {
     const two = snapshot([...nodes, pod('demo/p', { node: 'a', owner: null }), pod('demo/q', { node: 'a' })])
     const report = drain(two, ['a'], { pods: [{ namespace: 'demo', name: 'q' }] })
-    expect([report.pods.length, report.notSafe, report.drainCommand]).toEqual([1, [], 'kubectl drain a --force'])
+    // drain has no way to evict that pod alone.
+    expect([report.pods.length, report.notSafe, report.only, report.drainCommand]).toEqual([1, [], ['demo/q'], null])
   })
 
   it('judges only the pods that --pod-selector lets drain evict', () => {
@@ -482,7 +482,10 @@ describe('the drain command', () => {
       ...nodes,
       pod('demo/p', { node: 'a', owner: null, spec: { volumes: [{ name: 't', emptyDir: {} }] } }),
     ]
-    const rest = { context: 'prod', kubeconfig: '/home/o p/config', podSelectorText: 'a in (b,c)' }
+    const rest = {
+      connection: ['--context', 'prod', '--kubeconfig', '/home/o p/config'],
+      podSelectorText: 'a in (b,c)',
+    }
     expect(drain(snapshot(objects), ['b', 'a'], rest).drainCommand).toBe(
       "kubectl drain b a --context prod --kubeconfig '/home/o p/config' --pod-selector 'a in (b,c)' --delete-emptydir-data --force",
     )
@@ -725,6 +728,8 @@ describe('what to do next', () => {
   const next = (one: ReturnType<typeof pod>, extra: Parameters<typeof snapshot>[0] = []) =>
     only(drain(snapshot([...nodes, one, ...claimed, ...extra]), ['a'])).next
 
+  const instead = (one: ReturnType<typeof pod>) => only(drain(snapshot([...nodes, one, ...claimed]), ['a'])).instead
+
   it('relocates a pinned claim to a node that would take the pod', () => {
     expect(next(tied())).toEqual(['kubectl storage relocate pvc data-web-0 -n demo --to b'])
   })
@@ -748,9 +753,9 @@ describe('what to do next', () => {
       uid: 's-1',
       controller: true,
     }
-    expect(next(tied({ owner: set }))[1]).toBe(
-      'kubectl delete pvc data-web-0 -n demo --wait=false && kubectl delete pod web-0 -n demo   # or start empty elsewhere: its data stays behind on volume pv',
-    )
+    expect(instead(tied({ owner: set }))).toEqual([
+      'kubectl cordon a && kubectl delete pvc data-web-0 -n demo --wait=false && kubectl delete pod web-0 -n demo   # starts empty elsewhere: the data stays behind on volume pv',
+    ])
   })
 
   it.each([
@@ -767,6 +772,98 @@ describe('what to do next', () => {
   )
 
   it('keeps the manifest of a pod that nothing re-creates', () => {
-    expect(next(tied({ owner: null }))[0]).toContain('kubectl get pod web-0 -n demo -o yaml > web-0.yaml')
+    expect(next(tied({ owner: null }))[0]).toContain('kubectl get pod web-0 -n demo -o yaml > demo-web-0.yaml')
+  })
+})
+
+describe('Jobs', () => {
+  const job: OwnerReference = { apiVersion: 'batch/v1', kind: 'Job', name: 'restore', uid: 'j-1', controller: true }
+  const verdicts = (spec: object, failed = 0, pods = 1) => {
+    const owners = [{ ...owner('batch/v1', 'Job', 'demo/restore', 'j-1'), spec, status: { failed } }]
+    const all = Array.from({ length: pods }, (_, index) => pod(`demo/restore-${index}`, { node: 'a', owner: job }))
+    return drain(snapshot([...nodes, ...all], { owners }), ['a']).pods.map(({ verdict }) => verdict)
+  }
+
+  it.each([
+    {
+      holds: 'that bear no failure do not start an evicted pod again',
+      spec: { backoffLimit: 0 },
+      failed: 0,
+      pods: 1,
+      verdict: 'gone',
+    },
+    { holds: 'bear six when they say nothing', spec: {}, failed: 5, pods: 1, verdict: 'moves' },
+    { holds: 'count the failures there were', spec: {}, failed: 6, pods: 1, verdict: 'gone' },
+    { holds: 'count all pods that are evicted', spec: { backoffLimit: 1 }, failed: 0, pods: 2, verdict: 'gone' },
+    {
+      holds: 'may ignore evictions',
+      spec: { backoffLimit: 0, ignoresDisruption: true },
+      failed: 0,
+      pods: 1,
+      verdict: 'moves',
+    },
+  ])('$holds', ({ spec, failed, pods, verdict }) => {
+    expect(new Set(verdicts(spec, failed, pods))).toEqual(new Set([verdict]))
+  })
+})
+
+describe('a pod whose controller is a pod', () => {
+  const driver = pod('demo/driver', { node: 'b' })
+  const owned = (uid: string) =>
+    pod('demo/mount', { node: 'a', owner: { apiVersion: 'v1', kind: 'Pod', name: 'driver', uid, controller: true } })
+
+  it('is gone when that pod is, and believed otherwise; nothing is said of kinds that were read', () => {
+    const report = drain(snapshot([...nodes, driver, owned('uid-demo/driver')]), ['a'])
+    expect([only(report).verdict, report.warnings.join()]).toEqual([
+      'moves',
+      expect.not.stringContaining('Pod was read'),
+    ])
+    expect(only(drain(snapshot([...nodes, driver, owned('another')]), ['a'])).verdict).toBe('gone')
+  })
+})
+
+describe('a budget that is accepted', () => {
+  it('leaves what becomes of the pod then', () => {
+    const held = budget(
+      'demo/b',
+      { app: 'x' },
+      { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
+    )
+    const tied = pod('demo/p', {
+      node: 'a',
+      labels: { app: 'x' },
+      spec: { nodeSelector: { 'kubernetes.io/hostname': 'a' } },
+    })
+    expect(drain(snapshot([...nodes, held, tied]), ['a'], { accept: ['blocked'] }).notSafe).toEqual(['stuck'])
+  })
+})
+
+describe('advice on claims that are not there', () => {
+  const set: OwnerReference = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 's-1', controller: true }
+  const user = (rest: Parameters<typeof pod>[1] = {}) =>
+    pod('demo/web-0', { node: 'a', spec: mounts('data-web-0'), ...rest })
+  const next = (objects: Parameters<typeof snapshot>[0]) =>
+    only(drain(snapshot([...nodes, ...objects]), ['a'])).next.join()
+
+  it('a StatefulSet makes its claim anew for a new pod; another claim must be made by hand', () => {
+    expect(next([user({ owner: set }), claim('demo/other'), storageClass('x')])).toContain('delete the pod once more')
+    expect(next([user(), claim('demo/other'), storageClass('x')])).toContain(
+      'does not exist: make it again before the drain',
+    )
+  })
+
+  it('a claim that is being deleted is not relocated', () => {
+    const dying = claim('demo/data-web-0', { volumeName: 'pv' }, { deletionTimestamp: '2026-01-01T00:00:00Z' })
+    const steps = next([user({ owner: set }), dying, volume('pv', { on: ['a'], claim: 'demo/data-web-0' })])
+    expect(steps).toContain('is being deleted')
+    expect(steps).not.toContain('relocate')
+  })
+
+  it('a volume of a node that is gone can not be relocated', () => {
+    const steps = next([
+      user(),
+      ...[claim('demo/data-web-0', { volumeName: 'pv' }), volume('pv', { on: ['c'], claim: 'demo/data-web-0' })],
+    ])
+    expect(steps).toContain("can't be reached")
   })
 })

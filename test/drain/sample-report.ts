@@ -14,6 +14,7 @@ export function pod(id: string, verdict: Verdict, rest: Partial<PodReport> = {})
     volumes: [],
     why: `why ${name} ${verdict}`,
     next: [],
+    instead: [],
     ...rest,
   }
 }

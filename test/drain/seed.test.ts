@@ -17,8 +17,7 @@ async function drain(from: string, node: string) {
     pods: [],
     cordonOnly: false,
     accept: [],
-    context: null,
-    kubeconfig: null,
+    connection: [],
   })
 }
 

@@ -260,11 +260,15 @@ describe('below the table', () => {
     const next = ['kubectl storage relocate pvc cache -n demo --to k8s-node-1']
     const text = render(report([pod('a/a', 'stuck', { next }), pod('a/b', 'stuck', { next })]))
     expect(text).toMatch(
-      /\n\nFirst {3}kubectl storage relocate pvc cache -n demo --to k8s-node-1\nThen {4}kubectl drain k8s-node-2\n$/,
+      /\n\nFirst {3}kubectl storage relocate pvc cache -n demo --to k8s-node-1\n {8}relocate comes with a later version[^\n]+\nThen {4}kubectl drain k8s-node-2\n$/,
+    )
+    const instead = ['kubectl delete pvc cache -n demo   # starts empty elsewhere']
+    expect(render(report([pod('a/a', 'stuck', { next: ['wait'], instead })]))).toMatch(
+      /\n\nFirst {3}wait\nOr {6}kubectl delete pvc[^\n]+\nThen {4}kubectl drain k8s-node-2\n$/,
     )
     expect(render(report([]))).toMatch(/\n\nRun {5}kubectl drain k8s-node-2\n$/)
     expect(render(report([pod('a/a', 'stuck', { next })], { cordonOnly: true, drainCommand: null }))).toMatch(
-      /\n\nFix {5}kubectl storage [^\n]+\n$/,
+      /\n\nFix {5}kubectl storage [^\n]+\n {8}relocate comes [^\n]+\n$/,
     )
   })
 

@@ -14,8 +14,7 @@ const options = (node: string, pod: string): DrainOptions => {
     pods: [{ namespace, name }],
     cordonOnly: false,
     accept: [],
-    context: null,
-    kubeconfig: null,
+    connection: [],
   }
 }
 

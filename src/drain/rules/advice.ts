@@ -4,12 +4,12 @@ import { namesItsNode } from '../judge.js'
 import type { PodVolumeReport, Verdict } from '../types.js'
 import { type Chain, isCustom, ownerKind } from './owners.js'
 
-/** What the operator's own documentation calls replacing an instance, by the kind of its custom resource. */
-const operatorProcedures: Readonly<Record<string, (namespace: string, cluster: string, pod: string) => string>> = {
-  'Cluster.postgresql.cnpg.io': (namespace, cluster, pod) =>
-    `CloudNativePG: set spec.nodeMaintenanceWindow (inProgress: true, reusePVC: false) on Cluster ${namespace}/${cluster} during the drain, or kubectl cnpg destroy ${shellCommand([cluster, pod])} -n ${shellCommand([namespace])} once the other instances are in sync`,
-  'RabbitmqCluster.rabbitmq.com': (namespace, cluster, pod) =>
-    `RabbitMQ: rabbitmq-queues check_if_node_is_quorum_critical in ${namespace}/${pod} first; then rabbitmqctl forget_cluster_node, delete its claim, and let the operator of RabbitmqCluster ${namespace}/${cluster} join a new node`,
+/** What the operator's own documentation calls for when a node is drained, by the kind of its custom resource. */
+const operatorProcedures: Readonly<Record<string, (name: string, pod: string) => string>> = {
+  'Cluster.postgresql.cnpg.io': (name) =>
+    `CloudNativePG: set spec.nodeMaintenanceWindow on Cluster ${name} for the time of the drain (inProgress: true; reusePVC: false makes a new instance elsewhere, true waits for the node)`,
+  'RabbitmqCluster.rabbitmq.com': (name, pod) =>
+    `RabbitMQ: in ${pod}, rabbitmq-queues check_if_node_is_quorum_critical first; then replace this member of RabbitmqCluster ${name} by the operator's own procedure`,
 }
 
 export interface Situation {
@@ -18,7 +18,12 @@ export interface Situation {
   chain: Chain
   budgets: readonly string[]
   volumes: readonly PodVolumeReport[]
+  /** By NAMESPACE/NAME. */
   claims: ReadonlyMap<string, PersistentVolumeClaim>
+  /** Whether one more ready pod lets that budget allow a disruption. */
+  replicasWouldHelp(budget: string): boolean
+  /** Nodes that are drained and not cordoned yet. */
+  toCordon: readonly string[]
   reclaimPolicyOf(volume: string): string | undefined
   /** Names of the volumes that keep the pod on the drained nodes. */
   pinning: readonly string[]
@@ -38,8 +43,19 @@ function isFromTemplate(claim: string, pod: Pod, chain: Chain): boolean {
   return owner !== undefined && ownerKind(owner) === 'StatefulSet.apps' && claim.endsWith(`-${pod.metadata.name}`)
 }
 
-/** Commands and steps that resolve a pod's verdict, the best first; commands are ready to paste. */
-export function adviceFor(situation: Situation): string[] {
+export interface Advice {
+  /** Commands (ready to paste) and steps that resolve the pod's verdict, in order. */
+  next: string[]
+  /** Ways to do without: what they give up is said. */
+  instead: string[]
+}
+
+export function adviceFor(situation: Situation): Advice {
+  const steps = stepsFor(situation)
+  return { next: steps, instead: situation.verdict === 'stuck' ? startEmptyInstead(situation) : [] }
+}
+
+function stepsFor(situation: Situation): string[] {
   const { pod, verdict, chain, budgets } = situation
   const namespace = pod.metadata.namespace ?? ''
   const { name } = pod.metadata
@@ -53,7 +69,10 @@ export function adviceFor(situation: Situation): string[] {
       )
     } else if (custom === undefined) {
       const top = chain.links.at(-1)?.reference
-      const scalable = top !== undefined && top.kind !== 'Job' && top.kind !== 'CronJob' && top.kind !== 'DaemonSet'
+      const scalable =
+        top !== undefined &&
+        !['Job', 'CronJob', 'DaemonSet'].includes(top.kind) &&
+        situation.replicasWouldHelp(budgets[0] ?? '')
       steps.push(
         scalable
           ? `one more ready replica of ${top.kind} ${namespace}/${top.name}, or a budget ${budgets[0]} that allows a disruption`
@@ -61,43 +80,32 @@ export function adviceFor(situation: Situation): string[] {
       )
     }
   }
-  if (custom !== undefined && (verdict === 'stuck' || verdict === 'blocked')) {
-    const procedure = operatorProcedures[ownerKind(custom)]
+  if (custom !== undefined && (verdict === 'stuck' || verdict === 'blocked' || verdict === 'returns')) {
+    const procedure = Object.hasOwn(operatorProcedures, ownerKind(custom))
+      ? operatorProcedures[ownerKind(custom)]
+      : undefined
     steps.push(
       procedure === undefined
         ? `${custom.kind} ${namespace}/${custom.name} is run by an operator: follow its own procedure for node maintenance; neither scale its pods nor delete their claims by hand`
-        : procedure(namespace, custom.name, name),
+        : procedure(`${namespace}/${custom.name}`, `${namespace}/${name}`),
     )
     return steps
   }
-  if (verdict === 'stuck') {
-    const claims = situation.volumes.filter(
-      (volume) => volume.claim !== null && situation.pinning.includes(volume.name),
-    )
-    for (const volume of claims) {
-      const claim = volume.claim ?? ''
-      const to = situation.relocateTo === null ? [] : ['--to', situation.relocateTo]
-      steps.push(shellCommand(['kubectl', 'storage', 'relocate', 'pvc', claim, '-n', namespace, ...to]))
-    }
-    for (const volume of claims) {
-      const claim = volume.claim ?? ''
-      if (!isFromTemplate(claim, pod, chain)) continue
-      const policy = volume.volume === null ? undefined : situation.reclaimPolicyOf(volume.volume)
-      const fate =
-        policy === 'Delete' ? 'its policy Delete destroys the data' : `its data stays behind on volume ${volume.volume}`
-      const remove = shellCommand(['kubectl', 'delete', 'pvc', claim, '-n', namespace, '--wait=false'])
-      const again = shellCommand(['kubectl', 'delete', 'pod', name, '-n', namespace])
-      steps.push(`${remove} && ${again}   # or start empty elsewhere: ${fate}`)
-    }
-    if (claims.length === 0 && situation.refusedElsewhere !== null)
-      steps.push(`let another node take ${namespace}/${name}; now they refuse it: ${situation.refusedElsewhere}`)
-  }
+  if (verdict === 'stuck') steps.push(...adviceForStuck(situation))
   if (verdict === 'gone' && chain.links.length === 0) {
     steps.push(
-      `${shellCommand(['kubectl', 'get', 'pod', name, '-n', namespace, '-o', 'yaml'])} > ${shellCommand([`${name}.yaml`])}   # keep it: nothing else re-creates it`,
+      `${shellCommand(['kubectl', 'get', 'pod', name, '-n', namespace, '-o', 'yaml'])} > ${shellCommand([`${namespace}-${name}.yaml`])}   # keep it: nothing re-creates it`,
     )
   }
   if (verdict === 'returns') {
+    const pinned = situation.volumes.filter(
+      (volume) => volume.claim !== null && situation.pinning.includes(volume.name),
+    )
+    // Without the toleration it would only be stuck instead.
+    for (const { claim } of pinned) {
+      const to = situation.relocateTo === null ? [] : ['--to', situation.relocateTo]
+      steps.push(shellCommand(['kubectl', 'storage', 'relocate', 'pvc', claim ?? '', '-n', namespace, ...to]))
+    }
     steps.push(
       !namesItsNode(chain)
         ? `${namespace}/${name} tolerates the cordon: take the toleration of node.kubernetes.io/unschedulable out of its template, or give it a node affinity`
@@ -105,4 +113,65 @@ export function adviceFor(situation: Situation): string[] {
     )
   }
   return steps
+}
+
+/** The commands come in the order in which they are run; what would come back to the node is kept from it first. */
+function adviceForStuck({ pod, chain, volumes, claims, pinning, ...situation }: Situation): string[] {
+  const namespace = pod.metadata.namespace ?? ''
+  const { name } = pod.metadata
+  const steps: string[] = []
+  for (const { claim } of volumes) {
+    if (claim === null) continue
+    const object = claims.get(`${namespace}/${claim}`)
+    if (object !== undefined && !object.metadata.deletionTimestamp) continue
+    const state = object === undefined ? 'does not exist' : 'is being deleted'
+    steps.push(
+      isFromTemplate(claim, pod, chain)
+        ? `claim ${namespace}/${claim} ${state}: when ${name} is Pending after the drain and the claim is gone, delete the pod once more, and its StatefulSet makes the claim anew (empty)`
+        : `claim ${namespace}/${claim} ${state}: make it again before the drain, or take it out of the pod`,
+    )
+  }
+  if (steps.length > 0) return steps
+
+  const pinned = pinnedClaims({ volumes, pinning })
+  for (const { claim, orphaned } of pinned) {
+    if (orphaned) {
+      steps.push(
+        `claim ${namespace}/${claim} is on a node that does not exist any more: its data can't be reached, not even copied`,
+      )
+      continue
+    }
+    const to = situation.relocateTo === null ? [] : ['--to', situation.relocateTo]
+    steps.push(shellCommand(['kubectl', 'storage', 'relocate', 'pvc', claim, '-n', namespace, ...to]))
+  }
+  if (pinned.length === 0 && situation.refusedElsewhere !== null) {
+    steps.push(`let another node take ${namespace}/${name}; now they refuse it: ${situation.refusedElsewhere}`)
+  }
+  return steps
+}
+
+/** Claims whose volume keeps the pod on the drained nodes, or on none that exists. */
+function pinnedClaims({ volumes, pinning }: Pick<Situation, 'volumes' | 'pinning'>) {
+  return volumes.flatMap(({ name, claim, volume, affinity }) =>
+    claim !== null && pinning.includes(name) ? [{ claim, volume, orphaned: affinity === 'orphaned' }] : [],
+  )
+}
+
+/** A pod of a StatefulSet whose application replicates by itself may give up its data: the claim is made anew from its template. */
+function startEmptyInstead(situation: Situation): string[] {
+  const { pod, chain, claims, toCordon } = situation
+  const namespace = pod.metadata.namespace ?? ''
+  if (customOwner(chain) !== undefined) return []
+  return pinnedClaims(situation).flatMap(({ claim, volume }) => {
+    if (!isFromTemplate(claim, pod, chain) || claims.get(`${namespace}/${claim}`)?.metadata.deletionTimestamp) return []
+    const destroys = volume !== null && situation.reclaimPolicyOf(volume) === 'Delete'
+    const commands = [
+      // Else the new claim may be given a volume on the very node that is drained.
+      ...(toCordon.length > 0 ? [['kubectl', 'cordon', ...toCordon]] : []),
+      ['kubectl', 'delete', 'pvc', claim, '-n', namespace, '--wait=false'],
+      ['kubectl', 'delete', 'pod', pod.metadata.name, '-n', namespace],
+    ]
+    const fate = destroys ? 'policy Delete destroys the data' : `the data stays behind on volume ${volume}`
+    return [`${commands.map(shellCommand).join(' && ')}   # starts empty elsewhere: ${fate}`]
+  })
 }

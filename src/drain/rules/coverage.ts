@@ -128,8 +128,8 @@ export function coverageWarnings(snapshot: ClusterSnapshot, { missing, takenAsNo
       `no ${kind} in the dump, but ${because}: record them too (kubectl get ${resourceOf[kind]}${namespaced.has(kind) ? ' -A' : ''} -o yaml)`,
     )
   }
-  for (const [kind, status] of Object.entries(snapshot.kinds) as [KindName, ClusterSnapshot['kinds'][KindName]][]) {
-    if (status.state === 'failed') warnings.push(`${resourceOf[kind]} could not be read: ${status.reason}`)
+  for (const status of Object.values(snapshot.kinds)) {
+    if (status.state === 'failed') warnings.push(`${status.reason}; what depends on them is not judged`)
   }
   const none = takenAsNone.filter((kind) => snapshot.kinds[kind].state === 'absent')
   if (none.length > 0) warnings.push(`no ${none.join(', ')} in the dump: taken to mean that the cluster has none`)

@@ -1,4 +1,4 @@
-import type { Pod } from '../../cluster/objects.js'
+import type { Pod, PodVolume } from '../../cluster/objects.js'
 import type { NodeState } from '../../scheduling/cluster-state.js'
 import { isSystemPath, isWritable } from '../../volumes/volume.js'
 import type { Judged } from '../judge.js'
@@ -30,11 +30,12 @@ export function preempts({ attempt }: Judged): Effect[] {
   return [{ effect: 'preempts', node: node.name, victims: victims.map((victim) => victim.key) }]
 }
 
+/** Content that goes with the pod: of an emptyDir on disk, and of a generic ephemeral volume, whose claim the pod owns. */
 export function dataLost(pod: Pod): Effect[] {
-  return (
-    (pod.spec?.volumes ?? [])
-      // Memory and huge pages hold nothing that outlives the pod anyway.
-      .filter(({ emptyDir }) => emptyDir && emptyDir.medium !== 'Memory' && !emptyDir.medium?.startsWith('HugePages'))
-      .map((volume) => ({ effect: 'data-lost', volume: volume.name }))
-  )
+  const isLost = ({ emptyDir, ephemeral }: PodVolume): boolean => {
+    if (ephemeral) return true
+    // Memory and huge pages hold nothing that outlives the pod anyway.
+    return emptyDir !== undefined && emptyDir.medium !== 'Memory' && !emptyDir.medium?.startsWith('HugePages')
+  }
+  return (pod.spec?.volumes ?? []).filter(isLost).map((volume) => ({ effect: 'data-lost', volume: volume.name }))
 }

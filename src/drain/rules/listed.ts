@@ -6,6 +6,13 @@ import { isFinished } from './drain-filters.js'
 
 export function listedVolumes(snapshot: ClusterSnapshot, nodes: readonly string[]): ListedVolume[] {
   const { objects } = snapshot
+  const podsKnown = snapshot.kinds.Pod.state === 'read'
+  const uids = new Map(
+    objects.PersistentVolumeClaim.map((claim) => [
+      `${claim.metadata.namespace ?? ''}/${claim.metadata.name}`,
+      claim.metadata.uid,
+    ]),
+  )
   const used = new Set<string>()
   for (const pod of objects.Pod) {
     if (isFinished(pod) || !pod.spec?.nodeName) continue
@@ -25,7 +32,9 @@ export function listedVolumes(snapshot: ClusterSnapshot, nodes: readonly string[
     const claim = ref?.name ? `${ref.namespace ?? ''}/${ref.name}` : null
     const phase = volume.status?.phase ?? ''
     const released = phase === 'Released' || phase === 'Failed'
-    if (!released && claim !== null && used.has(claim)) continue
+    // Without pods nobody can tell what is in use. A claim of the same name with another uid is not this volume's.
+    const sameClaim = claim !== null && (!ref?.uid || !uids.get(claim) || uids.get(claim) === ref.uid)
+    if (!released && (!podsKnown || (claim !== null && sameClaim && used.has(claim)))) continue
     listed.push({
       name: volume.metadata.name,
       phase,

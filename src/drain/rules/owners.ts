@@ -3,6 +3,8 @@ import type { ClusterSnapshot, KindStatus } from '../../cluster/snapshot.js'
 import { controllerOf } from './drain-filters.js'
 
 const builtIn = new Set([
+  'Pod',
+  'Node',
   'ReplicaSet.apps',
   'Deployment.apps',
   'StatefulSet.apps',
@@ -44,9 +46,14 @@ export class OwnerIndex {
   readonly #names = new Set<string>()
   readonly #kinds: Readonly<Record<string, KindStatus>>
 
-  constructor(snapshot: Pick<ClusterSnapshot, 'owners' | 'ownerKinds'>) {
-    this.#kinds = snapshot.ownerKinds
-    for (const owner of snapshot.owners) {
+  constructor(snapshot: Pick<ClusterSnapshot, 'owners' | 'ownerKinds' | 'kinds' | 'objects'>) {
+    const { kinds, objects } = snapshot
+    // A pod can be the controller of a pod (a CSI driver's, of its mount pods), a node that of its mirror pods.
+    this.#kinds = { ...snapshot.ownerKinds, Pod: kinds.Pod, Node: kinds.Node }
+    const itself = [...objects.Pod, ...objects.Node].map(
+      ({ kind, metadata }): OwnerObject => ({ apiVersion: 'v1', kind, metadata }),
+    )
+    for (const owner of [...snapshot.owners, ...itself]) {
       if (owner.metadata.uid) this.#byUid.set(`${ownerKind(owner)} ${owner.metadata.uid}`, owner)
       this.#names.add(`${ownerKind(owner)} ${owner.metadata.namespace ?? ''}/${owner.metadata.name}`)
     }
@@ -59,6 +66,11 @@ export class OwnerIndex {
   /** Whether an object of that kind and name is there; a kind that was not read is believed to be. */
   exists(kind: string, namespace: string, name: string): boolean {
     return !this.wasRead(kind) || this.#names.has(`${kind} ${namespace}/${name}`)
+  }
+
+  /** What was read of a kind; undefined when nobody asked. */
+  statusOf(kind: string): KindStatus | undefined {
+    return Object.hasOwn(this.#kinds, kind) ? this.#kinds[kind] : undefined
   }
 
   find(reference: OwnerReference): OwnerObject | null | undefined {
@@ -91,19 +103,34 @@ export class OwnerIndex {
   }
 }
 
-export function ownerWarnings(chains: readonly Chain[], snapshot: ClusterSnapshot): string[] {
+/** A Job without backoffLimit (batch/v1 defaults). */
+const DEFAULT_BACKOFF_LIMIT = 6
+
+/**
+ * Why a Job does not start the pod again: a running pod that is deleted counts as failed (job controller, isPodFailed), and one
+ * failure more than backoffLimit ends the Job. `evicted`: how many of its pods the drain evicts.
+ */
+export function jobGivesUp({ links }: Chain, evicted: number): string | null {
+  const job = links[0]?.object
+  if (!job || ownerKind(job) !== 'Job.batch' || job.spec?.ignoresDisruption === true) return null
+  const bears = job.spec?.backoffLimit ?? DEFAULT_BACKOFF_LIMIT
+  const failed = (job.status?.failed ?? 0) + evicted
+  return failed > bears
+    ? `its Job ${job.metadata.name} gives up: with this ${failed} pods have failed, it bears ${bears}`
+    : null
+}
+
+export function ownerWarnings(chains: readonly Chain[], owners: OwnerIndex): string[] {
   const absent = new Set<string>()
   const failed = new Map<string, string>()
   for (const { reference, object } of chains.flatMap(({ links }) => links)) {
     if (object !== undefined) continue
     const kind = ownerKind(reference)
-    const status = Object.hasOwn(snapshot.ownerKinds, kind) ? snapshot.ownerKinds[kind] : undefined
+    const status = owners.statusOf(kind)
     if (status?.state === 'failed') failed.set(kind, status.reason)
-    else if (reference.kind !== 'Node') absent.add(kind)
+    else absent.add(kind)
   }
-  const warnings = [...failed]
-    .sort()
-    .map(([kind, reason]) => `${kind} could not be read: ${reason}; the pods' references to it are believed`)
+  const warnings = [...failed].sort().map(([kind, reason]) => `${reason}; the pods' references to ${kind} are believed`)
   if (absent.size > 0)
     warnings.push(
       `no ${[...absent].sort().join(', ')} was read: pods that name one as their controller are taken to be re-created by it`,
@@ -111,11 +138,8 @@ export function ownerWarnings(chains: readonly Chain[], snapshot: ClusterSnapsho
   return warnings
 }
 
-export function ownersReadable(chains: readonly Chain[], snapshot: ClusterSnapshot): boolean {
+export function ownersReadable(chains: readonly Chain[], owners: OwnerIndex): boolean {
   return chains.every(({ links }) =>
-    links.every(({ reference }) => {
-      const kind = ownerKind(reference)
-      return !Object.hasOwn(snapshot.ownerKinds, kind) || snapshot.ownerKinds[kind]?.state !== 'failed'
-    }),
+    links.every(({ reference }) => owners.statusOf(ownerKind(reference))?.state !== 'failed'),
   )
 }

@@ -9,26 +9,31 @@ export function whyStays(pod: Pod): string {
   return mirror ? 'the kubelet runs it from a file on the node' : 'its DaemonSet keeps it on the node'
 }
 
-export function whyBlocked(pod: Pod, budgets: readonly string[], scene: Scene): string {
+export function whyBlocked(
+  pod: Pod,
+  { budgets, usedUp }: { budgets: readonly string[]; usedUp: boolean },
+  scene: Scene,
+): string {
   const [name = ''] = budgets
   if (budgets.length > 1) {
     return `it has ${budgets.length} budgets (${budgets.join(', ')}), and the eviction API refuses such a pod`
   }
-  const { desiredHealthy, currentHealthy } =
-    scene.snapshot.objects.PodDisruptionBudget.find(
-      ({ metadata }) => metadata.namespace === pod.metadata.namespace && metadata.name === name,
-    )?.status ?? {}
-  const numbers =
-    desiredHealthy === undefined || currentHealthy === undefined
-      ? ''
-      : `: it wants ${desiredHealthy} healthy, ${currentHealthy} ${currentHealthy === 1 ? 'is' : 'are'}`
-  return `budget ${name} lets no pod go${numbers}`
+  if (usedUp) return `budget ${name} is used up by pods that do not come back`
+  const status = scene.snapshot.objects.PodDisruptionBudget.find(
+    ({ metadata }) => metadata.namespace === pod.metadata.namespace && metadata.name === name,
+  )?.status
+  const { desiredHealthy, currentHealthy, expectedPods } = status ?? {}
+  if (desiredHealthy === undefined || currentHealthy === undefined) return `budget ${name} lets no pod go`
+  if (expectedPods === 0)
+    return `budget ${name} lets no pod go: it finds no controller that says how many there should be`
+  const are = `${currentHealthy} ${currentHealthy === 1 ? 'is' : 'are'}`
+  return `budget ${name} lets no pod go: it wants ${desiredHealthy} healthy, ${are}`
 }
 
 export function whyOf(fate: Fate, judged: Judged, scene: Scene): string {
   const { attempt, chain } = judged
   if (fate === 'gone') return chain.gone ?? ''
-  if (judged.unjudged) return "can't be judged from this dump"
+  if (judged.unjudged) return "can't be judged: what it needs was not read"
   if (fate === 'stuck') {
     const [volume] = pinning(judged, scene)
     if (volume === undefined) return `no node takes it: ${refusals(judged, scene) ?? attempt?.message ?? ''}`
@@ -40,7 +45,9 @@ export function whyOf(fate: Fate, judged: Judged, scene: Scene): string {
   }
   if (fate === 'returns') {
     return !namesItsNode(chain)
-      ? 'it tolerates the cordon and can come straight back to the node'
+      ? attempt?.preemption
+        ? 'it tolerates the cordon and can come straight back, when pods of lower priority make room'
+        : 'it tolerates the cordon and can come straight back to the node'
       : 'its template names the node: it is started there again, whatever the cordon'
   }
   if (attempt?.preemption) return `it fits on ${attempt.preemption.node.name} when pods of lower priority make room`

@@ -112,6 +112,35 @@ describe('a budget', () => {
     },
   )
 
+  it('may hold a pod that comes back, if one that does not happens to go first', () => {
+    const [free, pinned] = [web('free'), web('pinned')]
+    const results = new BudgetPlay([allows(1)], [free, pinned]).drain([
+      { pod: free, comesBack: true },
+      { pod: pinned, comesBack: false },
+    ])
+    expect(results.get('demo/free')).toEqual({ result: 'evicted', waits: null, mayBeHeldBy: 'web' })
+    const enough = new BudgetPlay([allows(2)], [free, pinned]).drain([
+      { pod: free, comesBack: true },
+      { pod: pinned, comesBack: false },
+    ])
+    expect(enough.get('demo/free')).toMatchObject({ mayBeHeldBy: null })
+  })
+
+  it('counts anew when the disruption controller has not looked at it as it is now', () => {
+    const stale: PodDisruptionBudget = {
+      ...budget(
+        'demo/web',
+        labels,
+        { disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2, observedGeneration: 1 },
+        { minAvailable: 2 },
+      ),
+    }
+    const changed = { ...stale, metadata: { ...stale.metadata, generation: 2 } }
+    const asked: Asked[] = [[web('a'), true]]
+    expect(play([changed], [asked], [web('b', { node: 'b' })])).toEqual({ a: 'held by web' })
+    expect(play([stale], [asked], [web('b', { node: 'b' })])).toEqual({ a: 'goes' })
+  })
+
   it('is given back between nodes', () => {
     expect(play([allows(1)], [[[web('a'), true]], [[web('b'), true]]])).toEqual({
       a: 'goes',
