@@ -14,6 +14,7 @@ import type {
   Taint,
   VolumeAttachment,
 } from '../cluster/objects.js'
+import type { LiveCount } from './counts.js'
 import { addResources, noResources, podRequests, type Resources, toResources } from './resources.js'
 import { unschedulableTaint } from './tolerations.js'
 import type { Rules } from './wording.js'
@@ -26,6 +27,8 @@ export interface AffinityTerm {
   /** null: selects no pod. */
   selector: ParsedSelector | null
   topologyKey: string
+  /** The same for terms that say the same. */
+  id: string
 }
 
 export interface HostPort {
@@ -53,8 +56,10 @@ function affinityTerms(pod: Pod, terms: PodAffinityTerm[] | undefined): Affinity
   return (terms ?? []).map((term) => {
     const named = term.namespaces ?? []
     const own = named.length === 0 && (term.namespaceSelector === undefined || term.namespaceSelector === null)
+    const namespaces = own ? [pod.metadata.namespace ?? ''] : named
     return {
-      namespaces: new Set(own ? [pod.metadata.namespace ?? ''] : named),
+      id: JSON.stringify([namespaces, term.namespaceSelector, term.labelSelector, term.topologyKey]),
+      namespaces: new Set(namespaces),
       namespaceSelector: parseLabelSelector(term.namespaceSelector),
       selector: parseLabelSelector(term.labelSelector),
       topologyKey: term.topologyKey,
@@ -112,7 +117,6 @@ export class NodeState {
   readonly allocatable: Resources
   readonly requested = noResources()
   readonly pods = new Set<PodInfo>()
-  readonly withAntiAffinity = new Set<PodInfo>()
   readonly declaredFeatures: ReadonlySet<string>
   unschedulable: boolean
   taints: readonly Taint[]
@@ -128,13 +132,11 @@ export class NodeState {
 
   add(pod: PodInfo): void {
     this.pods.add(pod)
-    if (pod.antiAffinity.length > 0) this.withAntiAffinity.add(pod)
     addResources(this.requested, pod.requests)
   }
 
   remove(pod: PodInfo): void {
     this.pods.delete(pod)
-    this.withAntiAffinity.delete(pod)
     addResources(this.requested, pod.requests, -1)
   }
 }
@@ -201,6 +203,7 @@ export class ClusterState {
   /** How many volumes of placed pods name the claim, by NAMESPACE/CLAIM. */
   readonly claimUse = new Map<string, number>()
   readonly #placed = new Map<string, { pod: PodInfo; node: NodeState }>()
+  readonly #counts = new Map<string, LiveCount>()
 
   constructor(nodes: readonly Node[], pods: readonly Pod[], objects: Objects, rules: Rules) {
     this.rules = rules
@@ -251,12 +254,25 @@ export class ClusterState {
     node.add(pod)
     this.#placed.set(pod.key, { pod, node })
     this.#countClaims(pod, 1)
+    for (const live of this.#counts.values()) live.count(pod, node, 1)
   }
 
   remove(pod: PodInfo, node: NodeState): void {
     node.remove(pod)
     if (this.#placed.get(pod.key)?.pod === pod) this.#placed.delete(pod.key)
     this.#countClaims(pod, -1)
+    for (const live of this.#counts.values()) live.count(pod, node, -1)
+  }
+
+  /** The count of that name (the same name for the same question), made and filled when it is asked for first. */
+  counted<T extends LiveCount>(name: string, make: () => T): T {
+    let live = this.#counts.get(name)
+    if (live === undefined) {
+      live = make()
+      this.#counts.set(name, live)
+      for (const node of this.nodes) for (const pod of node.pods) live.count(pod, node, 1)
+    }
+    return live as T
   }
 
   #countClaims(pod: PodInfo, by: 1 | -1): void {
@@ -268,6 +284,8 @@ export class ClusterState {
 
   /** As `kubectl cordon` and the node lifecycle controller do together. */
   cordon(node: NodeState): void {
+    // Some counts depend on taints.
+    this.#counts.clear()
     node.unschedulable = true
     const has = node.taints.some(
       (taint) => taint.key === unschedulableTaint.key && taint.effect === unschedulableTaint.effect,

@@ -34,7 +34,7 @@ export type Preparation =
   | { kind: 'error'; message: string }
   | { kind: 'check'; filter: PreparedFilter; onlyNodes?: ReadonlySet<string> }
 
-/** One of the scheduler's filter plugins. Pure: it reads the cluster state and changes nothing in it. */
+/** One of the scheduler's filter plugins. Pure: it reads the cluster state and changes nothing in it but the counts it keeps there, which answer the same before and after. */
 export interface Filter {
   /** The plugin's name (pkg/scheduler/framework/plugins/names). */
   name: string

@@ -1,40 +1,7 @@
 import { matchesSelector } from '../../cluster/labels.js'
 import { type AffinityTerm, type ClusterState, type NodeState, type PodInfo, termMatches } from '../cluster-state.js'
+import { type LiveCount, TopologyCounts } from '../counts.js'
 import { type Filter, resolvable, skip, unresolvable } from '../filter.js'
-
-/** How many pods match, by topology key and value. */
-class Counts {
-  readonly #counts = new Map<string, Map<string, number>>()
-  #size = 0
-
-  add(node: NodeState, topologyKey: string, by: 1 | -1): void {
-    if (!Object.hasOwn(node.labels, topologyKey)) return
-    const value = node.labels[topologyKey] ?? ''
-    let values = this.#counts.get(topologyKey)
-    if (values === undefined) {
-      values = new Map()
-      this.#counts.set(topologyKey, values)
-    }
-    const before = values.get(value) ?? 0
-    if (before + by === 0) values.delete(value)
-    else values.set(value, before + by)
-    this.#size += Number(before + by !== 0) - Number(before !== 0)
-  }
-
-  at(node: NodeState, topologyKey: string): number {
-    if (!Object.hasOwn(node.labels, topologyKey)) return 0
-    return this.#counts.get(topologyKey)?.get(node.labels[topologyKey] ?? '') ?? 0
-  }
-
-  anyAt(node: NodeState): boolean {
-    for (const topologyKey of this.#counts.keys()) if (this.at(node, topologyKey) > 0) return true
-    return false
-  }
-
-  get empty(): boolean {
-    return this.#size === 0
-  }
-}
 
 /** Namespaces that a selector names are looked up once, since the pods they are asked about are many. */
 function withNamespaces(term: AffinityTerm, cluster: ClusterState): AffinityTerm {
@@ -54,64 +21,97 @@ function matchesAll(terms: readonly AffinityTerm[], pod: PodInfo): boolean {
   return terms.length > 0 && terms.every((term) => termMatches(term, pod, undefined))
 }
 
+/** Where the pods are that must be near, and those that must not. */
+class Incoming implements LiveCount {
+  readonly near = new TopologyCounts()
+  readonly away = new TopologyCounts()
+
+  constructor(
+    readonly affinity: readonly AffinityTerm[],
+    readonly antiAffinity: readonly AffinityTerm[],
+  ) {}
+
+  count(other: PodInfo, node: NodeState, by: 1 | -1): void {
+    if (matchesAll(this.affinity, other)) for (const term of this.affinity) this.near.add(node, term.topologyKey, by)
+    for (const term of this.antiAffinity) {
+      if (termMatches(term, other, undefined)) this.away.add(node, term.topologyKey, by)
+    }
+  }
+}
+
+/** The anti-affinity terms of the pods that are there, each once, and where the pods are that have it. */
+class Existing implements LiveCount {
+  readonly #terms = new Map<string, { term: AffinityTerm; counts: TopologyCounts }>()
+
+  count(other: PodInfo, node: NodeState, by: 1 | -1): void {
+    for (const term of other.antiAffinity) {
+      let entry = this.#terms.get(term.id)
+      if (entry === undefined) {
+        entry = { term, counts: new TopologyCounts() }
+        this.#terms.set(term.id, entry)
+      }
+      entry.counts.add(node, term.topologyKey, by)
+    }
+  }
+
+  /** How many different terms there are; grows when a pod comes with a new one. */
+  get size(): number {
+    return this.#terms.size
+  }
+
+  /** Those that are about this pod, wherever the pods are that have them. */
+  about(pod: PodInfo, namespaceLabels: Readonly<Record<string, string>> | undefined) {
+    return [...this.#terms.values()].filter(({ term }) => termMatches(term, pod, namespaceLabels))
+  }
+}
+
 /** Required pod affinity, required pod anti-affinity, and the required anti-affinity of the pods that are there already. */
 export const interPodAffinity: Filter = {
   name: 'InterPodAffinity',
   prepare(pod, cluster) {
-    const affinity = pod.affinity.map((term) => withNamespaces(term, cluster))
-    const antiAffinity = pod.antiAffinity.map((term) => withNamespaces(term, cluster))
-    const namespaceLabels = cluster.namespaces.get(pod.namespace)?.metadata.labels
-    const affinityCounts = new Counts()
-    const antiAffinityCounts = new Counts()
-    const existingCounts = new Counts()
-
-    const countExisting = (other: PodInfo, node: NodeState, by: 1 | -1) => {
-      for (const term of other.antiAffinity) {
-        if (termMatches(term, pod, namespaceLabels)) existingCounts.add(node, term.topologyKey, by)
-      }
-    }
-    const countIncoming = (other: PodInfo, node: NodeState, by: 1 | -1) => {
-      if (matchesAll(affinity, other)) for (const term of affinity) affinityCounts.add(node, term.topologyKey, by)
-      for (const term of antiAffinity) {
-        if (termMatches(term, other, undefined)) antiAffinityCounts.add(node, term.topologyKey, by)
-      }
-    }
+    const ids = [...pod.affinity.map(({ id }) => `near ${id}`), ...pod.antiAffinity.map(({ id }) => `away ${id}`)]
+    const incoming = cluster.counted(`InterPodAffinity of ${ids.join('\n')}`, () => {
+      const [affinity, antiAffinity] = [pod.affinity, pod.antiAffinity].map((terms) =>
+        terms.map((term) => withNamespaces(term, cluster)),
+      )
+      return new Incoming(affinity ?? [], antiAffinity ?? [])
+    })
+    const { affinity, antiAffinity, near, away } = incoming
     const hasTerms = affinity.length > 0 || antiAffinity.length > 0
-    for (const node of cluster.nodes) {
-      for (const other of node.withAntiAffinity) countExisting(other, node, 1)
-      if (hasTerms) for (const other of node.pods) countIncoming(other, node, 1)
-    }
-    if (existingCounts.empty && !hasTerms) return skip
+    const existing = cluster.counted('InterPodAffinity of pods that are there', () => new Existing())
+    const find = () => existing.about(pod, cluster.namespaces.get(pod.namespace)?.metadata.labels)
+    let [about, known] = [find(), existing.size]
+    if (!hasTerms && about.every(({ counts }) => counts.empty)) return skip
 
     const satisfiesAffinity = (node: NodeState): boolean => {
       let allThere = true
       for (const { topologyKey } of affinity) {
         if (!Object.hasOwn(node.labels, topologyKey)) return false
-        if (affinityCounts.at(node, topologyKey) <= 0) allThere = false
+        if (near.at(node, topologyKey) <= 0) allThere = false
       }
       // The first pod of a group that wants to be with its own kind has to start somewhere.
-      return allThere || (affinityCounts.empty && matchesAll(affinity, pod))
+      return allThere || (near.empty && matchesAll(affinity, pod))
     }
     const noAffinity = unresolvable("node(s) didn't match pod affinity rules")
     const noAntiAffinity = resolvable("node(s) didn't match pod anti-affinity rules")
     const keptAway = resolvable("node(s) didn't satisfy existing pods anti-affinity rules")
+    const change = (other: PodInfo, node: NodeState, by: 1 | -1) => {
+      existing.count(other, node, by)
+      if (hasTerms) incoming.count(other, node, by)
+      if (existing.size === known) return
+      about = find()
+      known = existing.size
+    }
     return {
       kind: 'check',
       filter: {
         check(node) {
           if (!satisfiesAffinity(node)) return noAffinity
-          if (antiAffinity.some(({ topologyKey }) => antiAffinityCounts.at(node, topologyKey) > 0))
-            return noAntiAffinity
-          return existingCounts.anyAt(node) ? keptAway : null
+          if (antiAffinity.some(({ topologyKey }) => away.at(node, topologyKey) > 0)) return noAntiAffinity
+          return about.some(({ term, counts }) => counts.at(node, term.topologyKey) > 0) ? keptAway : null
         },
-        added: (other, node) => {
-          countExisting(other, node, 1)
-          countIncoming(other, node, 1)
-        },
-        removed: (other, node) => {
-          countExisting(other, node, -1)
-          countIncoming(other, node, -1)
-        },
+        added: (other, node) => change(other, node, 1),
+        removed: (other, node) => change(other, node, -1),
       },
     }
   },
