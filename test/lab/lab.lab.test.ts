@@ -91,9 +91,9 @@ describe('the API', () => {
     })
   })
 
-  it('is found by kubectl as a plugin', async () => {
-    const { bin } = lab.at
-    expect(lab.env.PATH?.split(':')[0]).toBe(bin)
+  it('has kubectl storage, as an operator has it', async () => {
+    const { stderr } = await lab.tryKubectl(['storage', 'drain-check', 'no-such-node'])
+    expect(stderr).toContain('no-such-node')
     expect(JSON.parse(await lab.kubectl(['version', '--output=json']))).toMatchObject({
       clientVersion: { gitVersion: 'v1.34.4' },
       serverVersion: { gitVersion: 'v1.34.4' },

@@ -6,7 +6,7 @@ import { DISK_VOLUME, NAMESPACE, SCENES } from './support/scenes.js'
 const lab = Lab.connect()
 beforeEach(() => lab.reset())
 
-const inDemo = (...args: string[]) => [...args, '--namespace', NAMESPACE]
+const inDemo = (what: string, ...args: string[]) => [what, '--namespace', NAMESPACE, ...args]
 const pods = (selector: string) => lab.list<Pod>(...inDemo('pods', '--selector', selector))
 
 describe('the scenes', () => {
@@ -19,7 +19,9 @@ describe('the scenes', () => {
     await lab.start('cache')
     const [volume] = await lab.list('pv')
     expect(JSON.stringify(volume?.spec)).toContain('"values":["k8s-node-2"]')
-    await lab.kubectl(inDemo('exec', 'deployment/cache', '--', 'sh', '-c', 'head -c 200M /dev/zero > /data/big'))
+    await lab.kubectl(
+      inDemo('exec', 'deployment/cache', '--', 'dd', 'if=/dev/zero', 'of=/data/big', 'bs=1M', 'count=200'),
+    )
     const listing = await lab.enter('k8s-node-2', 'stat -c "%a %n" /opt/local-path-provisioner/*')
     expect(listing).toMatch(/^777 .*_demo_cache\n$/)
   })
@@ -30,7 +32,9 @@ describe('the scenes', () => {
     expect(status?.phase).toBe('Bound')
     expect((await lab.get<Pod>(...inDemo('pod', 'db'))).spec.nodeName).toBe('k8s-node-1')
     expect(await lab.enter('k8s-node-1', 'findmnt -no FSTYPE /mnt/disks/disk1')).toBe('ext4\n')
-    const full = await lab.tryKubectl(inDemo('exec', 'db', '--', 'sh', '-c', 'head -c 400M /dev/zero > /data/big'))
+    const full = await lab.tryKubectl(
+      inDemo('exec', 'db', '--', 'dd', 'if=/dev/zero', 'of=/data/big', 'bs=1M', 'count=400'),
+    )
     expect(full.code).not.toBe(0)
     expect(full.stderr).toContain('No space left on device')
   })

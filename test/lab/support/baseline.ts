@@ -1,44 +1,46 @@
 /** The cluster as it was when the lab came up, so that a reset knows what to delete without knowing who made it. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Folders, operatorEnv } from './config.js'
-import { check } from './run.js'
+import type { Api } from './api.js'
+import type { Folders } from './config.js'
 
 /** What tests and scenes make. Webhooks first: one that is left would refuse the rest. */
-export const KINDS = [
-  'mutatingwebhookconfigurations',
-  'validatingwebhookconfigurations',
-  'namespaces',
-  'deployments',
-  'statefulsets',
-  'daemonsets',
-  'replicasets',
-  'cronjobs',
-  'jobs',
-  'pods',
-  'persistentvolumeclaims',
-  'persistentvolumes',
-  'storageclasses',
-  'csidrivers',
-  'priorityclasses',
-  'poddisruptionbudgets',
-  'services',
-  'serviceaccounts',
-  'secrets',
-  'configmaps',
-  'roles',
-  'rolebindings',
-  'clusterroles',
-  'clusterrolebindings',
-  'resourcequotas',
-  'limitranges',
-  'csistoragecapacities',
-  'customresourcedefinitions',
+const RESOURCES = [
+  'apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations',
+  'apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+  'apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+  'apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
+  'api/v1/namespaces',
+  'apis/apps/v1/deployments',
+  'apis/apps/v1/statefulsets',
+  'apis/apps/v1/daemonsets',
+  'apis/apps/v1/replicasets',
+  'apis/batch/v1/cronjobs',
+  'apis/batch/v1/jobs',
+  'api/v1/replicationcontrollers',
+  'api/v1/pods',
+  'api/v1/persistentvolumeclaims',
+  'api/v1/persistentvolumes',
+  'apis/storage.k8s.io/v1/storageclasses',
+  'apis/storage.k8s.io/v1/csidrivers',
+  'apis/storage.k8s.io/v1/csistoragecapacities',
+  'apis/storage.k8s.io/v1/volumeattachments',
+  'apis/scheduling.k8s.io/v1/priorityclasses',
+  'apis/policy/v1/poddisruptionbudgets',
+  'api/v1/services',
+  'api/v1/serviceaccounts',
+  'api/v1/secrets',
+  'api/v1/configmaps',
+  'api/v1/resourcequotas',
+  'api/v1/limitranges',
+  'apis/rbac.authorization.k8s.io/v1/roles',
+  'apis/rbac.authorization.k8s.io/v1/rolebindings',
+  'apis/rbac.authorization.k8s.io/v1/clusterroles',
+  'apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+  'apis/apiextensions.k8s.io/v1/customresourcedefinitions',
 ]
 
 export type LabObject = {
-  apiVersion: string
-  kind: string
   metadata: {
     name: string
     namespace?: string
@@ -47,6 +49,9 @@ export type LabObject = {
     deletionTimestamp?: string
     labels?: Record<string, string>
   }
+  /** The plural, as in the path: `pods`. */
+  resource: string
+  path: string
 }
 
 export type LabTaint = { key: string; value?: string; effect: string; timeAdded?: string }
@@ -56,19 +61,28 @@ export type Baseline = {
   nodes: { name: string; labels: Record<string, string>; taints: LabTaint[] }[]
 }
 
-type NodeObject = LabObject & { spec: { taints?: LabTaint[]; unschedulable?: boolean } }
-
-export async function listAll(at: Folders): Promise<LabObject[]> {
-  return list<LabObject>(at, KINDS.join(','))
+type NodeObject = {
+  metadata: { name: string; labels?: Record<string, string> }
+  spec: { taints?: LabTaint[]; unschedulable?: boolean }
 }
 
-export async function listNodes(at: Folders): Promise<NodeObject[]> {
-  return list<NodeObject>(at, 'nodes')
+export async function listAll(api: Api): Promise<LabObject[]> {
+  const lists = await Promise.all(
+    RESOURCES.map(async (collection) => {
+      const { items } = await api.get<{ items: { metadata: LabObject['metadata'] }[] }>(`/${collection}`)
+      const at = collection.lastIndexOf('/')
+      const [group, resource] = [collection.slice(0, at), collection.slice(at + 1)]
+      return items.map(({ metadata }) => {
+        const where = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`
+        return { metadata, resource, path: `/${group}${where}/${resource}/${metadata.name}` }
+      })
+    }),
+  )
+  return lists.flat()
 }
 
-async function list<T>(at: Folders, kinds: string): Promise<T[]> {
-  const args = ['get', kinds, '--all-namespaces', '--output=json']
-  return (JSON.parse(await check(join(at.bin, 'kubectl'), args, { env: operatorEnv(at) })) as { items: T[] }).items
+export async function listNodes(api: Api): Promise<NodeObject[]> {
+  return (await api.get<{ items: NodeObject[] }>('/api/v1/nodes')).items
 }
 
 /** Taints that the node's own condition makes come and go by themselves. */
@@ -76,8 +90,8 @@ export function lasting(taints: LabTaint[] | undefined): LabTaint[] {
   return (taints ?? []).filter(({ key }) => !key.startsWith('node.kubernetes.io/'))
 }
 
-export async function readBaseline(at: Folders): Promise<Baseline> {
-  const [objects, nodes] = await Promise.all([listAll(at), listNodes(at)])
+export async function readBaseline(api: Api): Promise<Baseline> {
+  const [objects, nodes] = await Promise.all([listAll(api), listNodes(api)])
   return {
     uids: objects.map(({ metadata }) => metadata.uid),
     nodes: nodes.map(({ metadata, spec }) => ({

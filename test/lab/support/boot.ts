@@ -1,6 +1,7 @@
 /** From built parts to three Ready nodes: the control plane as processes of this machine, the nodes as systemd-nspawn machines. */
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Api } from './api.js'
 import { readBaseline, writeBaseline } from './baseline.js'
 import {
   BRIDGE,
@@ -36,6 +37,8 @@ export async function boot(at: Folders, { signal, say = () => {} }: BootOptions 
   const sh = (command: string, ...args: string[]) => check(command, args, { signal })
 
   makePki(at)
+  mkdirSync(at.plugins)
+  symlinkSync(join(REPOSITORY, 'bin/run.js'), join(at.plugins, 'kubectl-storage'))
   await sh('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
   await sh('ip', 'addr', 'add', `${GATEWAY}/24`, 'dev', BRIDGE)
   await sh('ip', 'link', 'set', BRIDGE, 'up')
@@ -69,7 +72,7 @@ export async function boot(at: Folders, { signal, say = () => {} }: BootOptions 
     () => kubectl(at, signal, 'get', 'serviceaccount', 'default', '-n', 'default'),
     { signal },
   )
-  writeBaseline(at, await readBaseline(at))
+  writeBaseline(at, await readBaseline(new Api(at)))
   state.ready = true
   writeState(at, state)
   say(`up after ${((Date.now() - started) / 1000).toFixed(1)} s`)

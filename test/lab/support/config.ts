@@ -51,6 +51,8 @@ export type Folders = {
   /** What a running lab writes; gone when it is down. */
   run: string
   pki: string
+  /** Holds `kubectl-storage`, for kubectl to find. */
+  plugins: string
   kubeconfig: string
   /** The private key for root on the nodes, and their host keys. */
   sshKey: string
@@ -60,14 +62,14 @@ export type Folders = {
   logs: string
 }
 
-/** The environment of an operator of this cluster, with its kubeconfig and its kubectl. */
+/** The environment of an operator of this cluster: its kubeconfig, its kubectl, and `kubectl storage`. */
 export function operatorEnv(at: Folders): NodeJS.ProcessEnv {
   return {
     ...process.env,
     KUBECONFIG: at.kubeconfig,
     // kubectl would keep what it discovers in the home directory.
     KUBECACHEDIR: join(at.run, 'kubectl'),
-    PATH: `${at.bin}:${process.env.PATH ?? ''}`,
+    PATH: `${at.plugins}:${at.bin}:${process.env.PATH ?? ''}`,
     NO_COLOR: '1',
   }
 }
@@ -83,6 +85,7 @@ export function folders(env: NodeJS.ProcessEnv = process.env): Folders {
     rootfs: join(cache, 'rootfs'),
     run,
     pki,
+    plugins: join(run, 'plugins'),
     kubeconfig: join(pki, 'admin.kubeconfig'),
     sshKey: join(run, 'ssh', 'id'),
     knownHosts: join(run, 'ssh', 'known_hosts'),

@@ -14,6 +14,7 @@
  *   lab.random('what it is for')                   // numbers from the run's seed, which is printed;  lab.full: the whole suite
  */
 import { join } from 'node:path'
+import { Api } from './api.js'
 import { type Folders, folders, GATEWAY, NODES, operatorEnv, REPOSITORY, S3_ENDPOINT, S3_PORT } from './config.js'
 import { attachDisk } from './disks.js'
 import { IMAGES } from './node-files.js'
@@ -59,7 +60,9 @@ export class Lab {
   private constructor(
     readonly at: Folders,
     private readonly state: State,
-  ) {}
+  ) {
+    this.api = new Api(at)
+  }
 
   /** The lab that is up. A test never starts one by itself: who starts it takes it down. */
   static connect(at: Folders = folders()): Lab {
@@ -70,6 +73,7 @@ export class Lab {
   }
 
   readonly nodes = NODES
+  readonly api: Api
 
   get kubeconfig(): string {
     return this.at.kubeconfig
@@ -125,7 +129,7 @@ export class Lab {
   async namespace(name: string): Promise<void> {
     await this.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
     // Pods are refused until it is there.
-    await this.waitFor(`namespace ${name}`, () => this.get('serviceaccount', 'default', '--namespace', name))
+    await this.waitFor(`namespace ${name}`, () => this.api.get(`/api/v1/namespaces/${name}/serviceaccounts/default`))
   }
 
   /** Runs what a user runs, the built program. Exit codes are the caller's to judge. */
@@ -175,8 +179,8 @@ export class Lab {
     return this.waitFor(
       `${count} ready pods ${selector || field} in ${namespace}`,
       async () => {
-        const which = ['--namespace', namespace, '--selector', selector, '--field-selector', field]
-        const pods = await this.list<Pod>('pods', ...which)
+        const which = new URLSearchParams({ labelSelector: selector, fieldSelector: field })
+        const { items: pods } = await this.api.get<{ items: Pod[] }>(`/api/v1/namespaces/${namespace}/pods?${which}`)
         const waiting = pods.filter((pod) => !isReady(pod)).map((pod) => `${pod.metadata.name} is ${describe(pod)}`)
         if (pods.length !== count) waiting.unshift(`${pods.length} of ${count} pods are there`)
         return waiting.length === 0 ? pods : missing(waiting.join('; '))
@@ -190,7 +194,7 @@ export class Lab {
     return this.waitFor(
       `the scheduler's word on ${namespace}/${name}`,
       async () => {
-        const pod = await this.get<Pod>('pod', name, '--namespace', namespace)
+        const pod = await this.api.get<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}`)
         const scheduled = pod.status.conditions?.find(({ type }) => type === 'PodScheduled')
         return scheduled?.reason === 'Unschedulable' ? (scheduled.message ?? '') : missing(describe(pod))
       },

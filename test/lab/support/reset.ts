@@ -1,5 +1,5 @@
 /** Back to the lab as it came up: objects, nodes, disks, mounts and directories. Fast enough to stand between two scenes. */
-import { rmSync } from 'node:fs'
+import type { Api } from './api.js'
 import { type LabObject, lasting, listAll, listNodes, savedBaseline } from './baseline.js'
 import { NODES, S3_ENDPOINT } from './config.js'
 import { detachDisks } from './disks.js'
@@ -10,25 +10,43 @@ import { type Missing, missing, waitFor } from './wait.js'
 const OWN_FINALIZERS = ['kubernetes.io/pvc-protection', 'kubernetes.io/pv-protection', 'orphan', 'foregroundDeletion']
 
 /** Made again, or taken away, by controllers. */
-const CONTROLLERS_KEEP = (object: LabObject) =>
-  (object.kind === 'ConfigMap' && object.metadata.name === 'kube-root-ca.crt') ||
-  (object.kind === 'ServiceAccount' && object.metadata.name === 'default') ||
+const CONTROLLERS_KEEP = ({ resource, metadata: { name, namespace } }: LabObject) =>
+  (resource === 'configmaps' && name === 'kube-root-ca.crt') ||
+  (resource === 'serviceaccounts' && name === 'default') ||
   // System controllers ask for their own account the first time they have something to do.
-  (object.kind === 'ServiceAccount' && object.metadata.namespace === 'kube-system')
+  (resource === 'serviceaccounts' && namespace === 'kube-system')
 
 export async function reset(lab: Lab): Promise<void> {
+  const { api } = lab
   await resetNodes(lab)
-  await deleteObjects(lab)
+  const kept = new Set(savedBaseline(lab.at).uids)
+  const strange = async () => {
+    const all = (await listAll(api)).filter(({ metadata }) => !kept.has(metadata.uid))
+    const namespaces = new Set(await namespacesOf(api))
+    return all.filter((object) => !namespaces.has(object.metadata.namespace ?? '') || !CONTROLLERS_KEEP(object))
+  }
+
+  await deleteUntilGone(api, async () => (await strange()).filter(FIRST))
+  // What the kubelets still hold after that is cleaned by force.
+  const letGo = () => mountedByKubelets(lab)
+  await waitFor('the kubelets to let go', letGo, { timeoutMs: 6000 }).catch(() => undefined)
+  await deleteUntilGone(api, strange)
+  // Events of a pod with the same name in the next scene would be taken for new ones.
+  for (const name of await namespacesOf(api)) await api.delete(`/api/v1/namespaces/${name}/events`)
+
   await Promise.all(NODES.map(({ name }) => lab.enter(name, CLEAN, { timeoutMs: 60_000 })))
   await detachDisks(lab)
   // Nothing may be listening: most scenes need no S3.
   await fetch(`${S3_ENDPOINT}/moto-api/reset`, { method: 'POST' }).catch(() => undefined)
-  rmSync(`${lab.at.run}/tmp`, { recursive: true, force: true })
+}
+
+async function namespacesOf(api: Api): Promise<string[]> {
+  return (await api.get<{ items: LabObject[] }>('/api/v1/namespaces')).items.map(({ metadata }) => metadata.name)
 }
 
 async function resetNodes(lab: Lab): Promise<void> {
   const before = savedBaseline(lab.at).nodes
-  for (const { metadata, spec } of await listNodes(lab.at)) {
+  for (const { metadata, spec } of await listNodes(lab.api)) {
     const was = before.find(({ name }) => name === metadata.name)
     const labels: Record<string, string | null> = { ...was?.labels }
     for (const key of Object.keys(metadata.labels ?? {})) if (was && !(key in was.labels)) labels[key] = null
@@ -38,29 +56,21 @@ async function resetNodes(lab: Lab): Promise<void> {
       JSON.stringify(lasting(spec.taints)) !== JSON.stringify(taints) ||
       Object.entries(labels).some(([key, value]) => (metadata.labels?.[key] ?? null) !== value)
     if (!changed) continue
-    const patch = JSON.stringify({ metadata: { labels }, spec: { unschedulable: null, taints } })
-    await lab.kubectl(['patch', 'node', metadata.name, '--type=merge', '--patch', patch])
+    await lab.api.patch(`/api/v1/nodes/${metadata.name}`, {
+      metadata: { labels },
+      spec: { unschedulable: null, taints },
+    })
   }
 }
 
-/** What uses volumes goes before the drivers that unmount them: a kubelet that has no driver any more keeps the pod for ever. */
-const FIRST = ({ kind, metadata }: LabObject) =>
-  kind === 'Namespace' ||
-  kind === 'PersistentVolume' ||
-  /Webhook/.test(kind) ||
-  (metadata.namespace !== undefined && !metadata.namespace.startsWith('kube-'))
-
-async function deleteObjects(lab: Lab): Promise<void> {
-  const kept = new Set(savedBaseline(lab.at).uids)
-  const strange = async () =>
-    (await listAll(lab.at)).filter((object) => !kept.has(object.metadata.uid) && !CONTROLLERS_KEEP(object))
-  await deleteUntilGone(lab, async () => (await strange()).filter(FIRST))
-  // What is left after that is cleaned by force.
-  await waitFor('the kubelets to let go of their volumes', () => mountedByKubelets(lab), { timeoutMs: 6000 }).catch(
-    () => {},
-  )
-  await deleteUntilGone(lab, strange)
-}
+/**
+ * What uses volumes goes before the drivers that unmount them: a kubelet that has no driver any more keeps the pod for ever. Namespaces
+ * go last, when they are empty.
+ */
+const FIRST = ({ resource, metadata: { namespace } }: LabObject) =>
+  resource === 'persistentvolumes' ||
+  /^(mutating|validating)/.test(resource) ||
+  (namespace !== undefined && !namespace.startsWith('kube-'))
 
 async function mountedByKubelets(lab: Lab): Promise<true | Missing> {
   const nodes = await Promise.all(NODES.map(({ name }) => lab.enter(name, `ls ${STAGED} 2>/dev/null || true`)))
@@ -71,7 +81,7 @@ async function mountedByKubelets(lab: Lab): Promise<true | Missing> {
 /** What the kubelet keeps beside each volume of a CSI driver that it has staged. */
 const STAGED = '/var/lib/kubelet/plugins/kubernetes.io/csi/*/*/vol_data.json'
 
-async function deleteUntilGone(lab: Lab, find: () => Promise<LabObject[]>): Promise<void> {
+async function deleteUntilGone(api: Api, find: () => Promise<LabObject[]>): Promise<void> {
   const started = Date.now()
   let last = 0
   await waitFor(
@@ -79,53 +89,33 @@ async function deleteUntilGone(lab: Lab, find: () => Promise<LabObject[]>): Prom
     async () => {
       const left = await find()
       if (left.length === 0) return true
-      // What goes with its namespace is not asked for by itself, but for pods: their grace period may be long.
-      const going = new Set(left.filter(({ kind }) => kind === 'Namespace').map(({ metadata }) => metadata.name))
-      const direct = left.filter(
-        ({ kind, metadata }) =>
-          metadata.deletionTimestamp === undefined && kind !== 'Pod' && !going.has(metadata.namespace ?? ''),
+      // A pod may be going by a long grace period of its own; asked once more, it goes by this one.
+      const again = Date.now() - last > 3000
+      if (again) last = Date.now()
+      // A test may have taken away what the kubelet needs to let go of a pod, as a CSI driver. What it mounted is unmounted later.
+      const grace = Date.now() - started > 20_000 ? 0 : 1
+      await Promise.all(
+        left.map(async ({ path, resource, metadata }) => {
+          const going = metadata.deletionTimestamp !== undefined
+          if (resource === 'pods' && (again || !going)) await api.delete(path, grace)
+          else if (!going) await api.delete(path)
+          // Its controller would look at it only after five seconds, and there is nothing left in it.
+          if (resource === 'namespaces')
+            await api.put(`${path}/finalize`, { metadata: { name: metadata.name }, spec: { finalizers: [] } })
+          // Finalizers that a test made up, and that nobody would remove.
+          const foreign = (metadata.finalizers ?? []).some((name) => !OWN_FINALIZERS.includes(name))
+          if (foreign && resource !== 'namespaces') await api.patch(path, { metadata: { finalizers: null } })
+        }),
       )
-      if (direct.length > 0) await remove(lab, direct)
-      await unhook(lab, left)
-
-      const pods = left.filter(({ kind }) => kind === 'Pod')
-      if (pods.length > 0 && Date.now() - last > 3000) {
-        last = Date.now()
-        // A test may have taken away what the kubelet needs to let go of them, as a CSI driver. What they mounted is unmounted later.
-        const hopeless = Date.now() - started > 20_000
-        await remove(lab, pods, ...(hopeless ? ['--grace-period=0', '--force'] : ['--grace-period=1']))
-      }
-      const names = left.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`)
-      return missing(`still there: ${names.slice(0, 10).join(', ')}`)
+      return missing(
+        left
+          .slice(0, 10)
+          .map(({ path }) => path)
+          .join(', '),
+      )
     },
     { timeoutMs: 120_000, everyMs: 200 },
   )
-}
-
-async function remove(lab: Lab, objects: LabObject[], ...flags: string[]): Promise<void> {
-  await lab.kubectl(['delete', '--wait=false', '--ignore-not-found', ...flags, '--filename=-'], {
-    input: asList(objects),
-  })
-}
-
-/** Finalizers that a test made up, and that nobody would remove. */
-async function unhook(lab: Lab, objects: LabObject[]): Promise<void> {
-  for (const { kind, metadata } of objects) {
-    const foreign = (metadata.finalizers ?? []).filter((name) => !OWN_FINALIZERS.includes(name))
-    if (foreign.length === 0 || kind === 'Namespace') continue
-    const where = metadata.namespace === undefined ? [] : ['--namespace', metadata.namespace]
-    const patch = JSON.stringify({ metadata: { finalizers: null } })
-    await lab.tryKubectl(['patch', kind, metadata.name, ...where, '--type=merge', '--patch', patch])
-  }
-}
-
-function asList(objects: LabObject[]): string {
-  const items = objects.map(({ apiVersion, kind, metadata: { name, namespace } }) => ({
-    apiVersion,
-    kind,
-    metadata: { name, namespace },
-  }))
-  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
 }
 
 /** Runs on every node once no pod is left. Tests put hostPath directories below /srv or /mnt. */

@@ -56,7 +56,8 @@ export const SCENES: Scene[] = [
       await disk(lab)
       await manifests(lab, 'db')
       await running(lab, 'db')
-      await lab.kubectl(['exec', 'db', '-n', NAMESPACE, '--', 'sh', '-c', 'head -c 180M /dev/zero > /data/big'])
+      const fill = ['dd', 'if=/dev/zero', 'of=/data/big', 'bs=1M', 'count=180']
+      await lab.kubectl(['exec', 'db', '-n', NAMESPACE, '--', ...fill])
       await lab.kubectl(['delete', 'pod/db', 'pvc/db', '-n', NAMESPACE])
       await phase(lab, 'Released', 'pv', DISK_VOLUME)
       await manifests(lab, 'db2')
