@@ -14,11 +14,12 @@ if (argv.length === 1 && argv[0] === '--version') {
   // What can't be written is seen by the write itself (cli/output.ts); here it must only not end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   const cancel = new AbortController()
-  process.on('SIGINT', () => {
+  const onInterrupt = () => {
     // The second Ctrl-C does not wait for anything.
     if (cancel.signal.aborted) process.exit(130)
     cancel.abort()
-  })
+  }
+  process.on('SIGINT', onInterrupt)
   const { run, tellError } = await import('./cli/run.js')
   const streams = { stdout: process.stdout, stderr: process.stderr, stdin: process.stdin, env: process.env }
   // What is thrown in a callback of Node's reaches nobody else. It is a bug, and told like one.
@@ -31,6 +32,15 @@ if (argv.length === 1 && argv[0] === '--version') {
     },
     streams,
     signal: cancel.signal,
+    compute: (work) => {
+      // Without a listener the signal ends the process at once, also while nothing else gets a turn.
+      process.off('SIGINT', onInterrupt)
+      try {
+        return work()
+      } finally {
+        process.on('SIGINT', onInterrupt)
+      }
+    },
   })
   // Everything is written; a connection that the server keeps open would hold the process.
   process.exit(code)

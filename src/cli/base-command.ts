@@ -13,6 +13,8 @@ export interface CommandContext {
   stdin: Readable & { isTTY?: boolean }
   /** Aborted when the user cancels. */
   signal: AbortSignal
+  /** For work that only computes, maybe for long: while it runs nobody could hear the signal, so Ctrl-C ends the process. */
+  compute<T>(work: () => T): T
   /** For `-v`: told on stderr when the level asked for is high enough. */
   debug(level: number, line: string): void
 }

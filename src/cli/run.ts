@@ -29,6 +29,8 @@ export interface RunOptions {
   streams: Streams
   /** Aborted by Ctrl-C. */
   signal: AbortSignal
+  /** Runs work that only computes, so that Ctrl-C can end it: see CommandContext. */
+  compute?: <T>(work: () => T) => T
 }
 
 /** From this `-v` on, an unforeseen error comes with its trace. */
@@ -77,12 +79,13 @@ async function dispatch(options: RunOptions): Promise<CommandResult | undefined>
   return new Class(normal, await loadConfig(root), context(options)).start()
 }
 
-function context({ argv, streams, signal }: RunOptions): CommandContext {
+function context({ argv, streams, signal, compute }: RunOptions): CommandContext {
   const verbosity = verbosityOf(argv)
   return {
     env: streams.env,
     stdin: streams.stdin,
     signal,
+    compute: compute ?? ((work) => work()),
     debug: (level, line) => {
       if (level <= verbosity) streams.stderr.write(`${neutralise(line)}\n`)
     },

@@ -9,7 +9,7 @@ import { didYouMean } from '../cluster/closest.js'
 import { parseSelector } from '../cluster/labels.js'
 import { type OwnerWanted, readCluster } from '../cluster/read.js'
 import type { ClusterSnapshot, KindName } from '../cluster/snapshot.js'
-import { planDrain } from '../drain/plan.js'
+import { type DrainOptions, planDrain } from '../drain/plan.js'
 import { controllerOf } from '../drain/rules/drain-filters.js'
 import { resolveTargets, type Selection, type Targets } from '../drain/targets.js'
 import { ACCEPTABLE, type Acceptable, type DrainReport } from '../drain/types.js'
@@ -115,7 +115,7 @@ Exit code: 0 safe; 3 not safe (see --accept); 7 safe as far as could be read, bu
     })
     const targets = resolveTargets(snapshot, selection)
     if ('problem' in targets) throw targetError(targets, selector)
-    const report = planDrain(snapshot, {
+    const options: DrainOptions = {
       nodes: targets.nodes,
       nodeSelectorText: selector ?? null,
       podSelector,
@@ -127,7 +127,8 @@ Exit code: 0 safe; 3 not safe (see --accept); 7 safe as far as could be read, bu
         const value = flags[name]
         return value === undefined ? [] : [`--${name}`, value]
       }),
-    })
+    }
+    const report = this.context.compute(() => planDrain(snapshot, options))
     return {
       exitCode: exitCodeOf(report),
       document: report,

@@ -52,9 +52,10 @@ interface Member {
   feasible: ReadonlySet<string>
 }
 
-/** How much of the scheduler's work (pods tried, times nodes) a group may cost before the play changes from every order to samples. */
+/** How much of the scheduler's work (see Moves) a group may cost before the play changes from every order to samples. */
 const MOST_WORK = 60_000
 const MOST_SAMPLES = 200
+const FEWEST_SAMPLES = 4
 
 /** A pod that is created again, and how late: by its node's place in the drain, and after those that its budget makes it wait for. */
 export interface Returning {
@@ -239,10 +240,21 @@ function playGroup(group: readonly Member[], state: ClusterState): Play {
   return playEveryOrder(group, state) ?? { ends: playSamples(group, state), whole: false }
 }
 
-function movesOf(member: Member, state: ClusterState): { moves: Move[]; message: string | null } {
-  const { preemption, feasible, message } = schedule(member.info, state)
-  if (preemption !== null) return { moves: [{ member, ...preemption }], message }
-  return { moves: feasible.map((node) => ({ member, node, victims: [] })), message }
+interface Moves {
+  moves: Move[]
+  message: string | null
+  /** How often a node was looked at: once, and again for each of its pods where preemption tried to do without them. */
+  work: number
+}
+
+function movesOf(member: Member, state: ClusterState): Moves {
+  const { preemption, feasible, message, rejections } = schedule(member.info, state)
+  let work = state.nodes.length
+  if (feasible.length === 0) {
+    for (const [node, { helpedByPreemption }] of rejections) if (helpedByPreemption) work += node.pods.size
+  }
+  if (preemption !== null) return { moves: [{ member, ...preemption }], message, work }
+  return { moves: feasible.map((node) => ({ member, node, victims: [] })), message, work }
 }
 
 /** Makes the move; gives back how to undo it, and the members that lost their place. */
@@ -290,7 +302,7 @@ function playEveryOrder(group: readonly Member[], state: ClusterState): Play | n
     seen.add(id)
 
     const messages = new Map<Member, string | null>()
-    const kinds = new Map<string, ReturnType<typeof movesOf>>()
+    const kinds = new Map<string, Moves>()
     const moves: Move[] = []
     let turn: Member | null = null
     for (const member of [...waiting].sort(byTurn)) {
@@ -300,9 +312,9 @@ function playEveryOrder(group: readonly Member[], state: ClusterState): Play | n
         messages.set(member, known.message)
         continue
       }
-      work += state.nodes.length
       if (work > MOST_WORK) return false
       const found = movesOf(member, state)
+      work += found.work
       kinds.set(member.kind, found)
       messages.set(member, found.message)
       if (found.moves.length > 0) {
@@ -329,23 +341,32 @@ function playEveryOrder(group: readonly Member[], state: ClusterState): Play | n
 function playSamples(group: readonly Member[], state: ClusterState): End[] {
   const ends: End[] = []
   let work = 0
-  for (let sample = 0; sample < MOST_SAMPLES && (sample < 8 || work < 2 * MOST_WORK); sample++) {
+  for (let sample = 0; sample < MOST_SAMPLES && (sample < FEWEST_SAMPLES || work < 2 * MOST_WORK); sample++) {
     const choose = chooser(sample)
     const rank = new Map(group.map((member) => [member, choose(group.length)]))
     const order = [...group].sort((a, b) => byTurn(a, b) || (rank.get(a) ?? 0) - (rank.get(b) ?? 0))
     const undos: (() => void)[] = []
     let waiting = new Map<Member, string | null>(order.map((member) => [member, null]))
+    // What a kind of pod was refused with, for as long as nothing moves.
+    const refused = new Map<string, string | null>()
     for (let round = 0; round <= group.length; round++) {
       const again = new Map<Member, string | null>()
       let progress = false
       for (const member of [...waiting.keys()].sort(byTurn)) {
-        const { moves, message } = movesOf(member, state)
-        work += state.nodes.length
+        const known = refused.get(member.kind)
+        if (known !== undefined) {
+          again.set(member, known)
+          continue
+        }
+        const { moves, message, work: cost } = movesOf(member, state)
+        work += cost
         const move = moves[choose(moves.length)]
         if (move === undefined) {
+          refused.set(member.kind, message)
           again.set(member, message)
           continue
         }
+        refused.clear()
         const { undo, out } = make(move, group, state)
         undos.push(undo)
         for (const lost of out) again.set(lost, null)
