@@ -20,13 +20,17 @@ class Refused extends Error {}
 const at = folders()
 const stopped = new AbortController()
 let interrupted: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | undefined
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.on(name, () => {
-    // A second one changes nothing: what takes the lab down is not to be stopped half-way.
-    if (interrupted === undefined) say(`${name}: stopping`)
-    interrupted ??= name
-    stopped.abort(new Refused(`stopped by ${name}`))
-  })
+function stop(name: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): void {
+  // A second one changes nothing: what takes the lab down is not to be stopped half-way.
+  if (interrupted !== undefined) return
+  interrupted = name
+  say(`${name}: stopping`)
+  stopped.abort(new Refused(`stopped by ${name}`))
+}
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop(name))
+// npm that was killed can pass nothing on.
+const parent = process.ppid
+setInterval(() => process.ppid !== parent && stop('SIGHUP'), 500).unref()
 
 function say(line: string): void {
   process.stderr.write(`lab: ${line}\n`)
@@ -60,15 +64,38 @@ async function down(): Promise<void> {
 function foreground(command: string, args: string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: 'inherit', env, cwd: REPOSITORY })
-    // Ctrl-C reaches it by the terminal; a signal that was sent to this process does not.
-    const stop = () => {
-      child.kill('SIGINT')
-      setTimeout(() => child.kill('SIGKILL'), 15_000).unref()
+    child.on('error', reject)
+    child.on('close', (code) => resolve(code ?? 1))
+  })
+}
+
+/** Runs vitest in a process group of its own, so that its workers, and what they started, end with it when this is stopped. */
+function vitest(args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const program = join(REPOSITORY, 'node_modules/vitest/vitest.mjs')
+    const child = spawn(process.execPath, [program, ...args], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env,
+      cwd: REPOSITORY,
+      detached: true,
+    })
+    const signal = (name: NodeJS.Signals) => {
+      try {
+        process.kill(-Number(child.pid), name)
+      } catch {
+        // All of them have ended.
+      }
     }
-    stopped.signal.addEventListener('abort', stop)
+    const interrupt = () => {
+      signal('SIGINT')
+      // It would wait for the end of the test.
+      setTimeout(() => signal('SIGKILL'), 3000).unref()
+    }
+    stopped.signal.addEventListener('abort', interrupt)
     child.on('error', reject)
     child.on('close', (code) => {
-      stopped.signal.removeEventListener('abort', stop)
+      stopped.signal.removeEventListener('abort', interrupt)
+      signal('SIGKILL')
       resolve(code ?? 1)
     })
   })
@@ -108,11 +135,10 @@ async function test(args: string[]): Promise<number> {
   let code = 1
   try {
     await up()
-    const vitest = join(REPOSITORY, 'node_modules/vitest/vitest.mjs')
     const rest = args.filter((arg) => arg !== '--full')
     const full = args.includes('--full') ? { [FULL]: '1' } : {}
     const run = ['run', '--config', join(REPOSITORY, 'vitest.lab.config.ts'), '--project', 'lab', ...rest]
-    code = await foreground(process.execPath, [vitest, ...run], { ...process.env, ...full })
+    code = await vitest(run, { ...process.env, ...full })
   } finally {
     const ended = Date.now()
     await takeDown(at)
