@@ -17,9 +17,13 @@ const FALSE = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False'])
  * kubectl's way of writing flags, turned into the one way that oclif's parser takes without surprises: `--name=value` for a
  * value, `--name` for a switch. kubectl's parser (pflag) takes `-A=false`, `-ojson`, `-o=json`, `-Aojson` and lets the last of two
  * values win; it also takes any word after a flag as its value, even one that begins with a dash.
- * What no flag is called, and a value that is missing, is refused here, so that the words are ours and the exit code too.
+ * What no flag is called (`hints` say more of some of those), and a value that is missing, is refused here, so that the words are ours and the exit code too.
  */
-export function normalizeArgv(argv: readonly string[], flags: FlagShapes): string[] {
+export function normalizeArgv(
+  argv: readonly string[],
+  flags: FlagShapes,
+  hints: Readonly<Record<string, string>> = {},
+): string[] {
   const byChar = new Map<string, string>()
   for (const [name, flag] of Object.entries(flags)) if (flag.char) byChar.set(flag.char, name)
 
@@ -58,7 +62,10 @@ export function normalizeArgv(argv: readonly string[], flags: FlagShapes): strin
     if (word.startsWith('--')) {
       const at = word.indexOf('=')
       const name = at === -1 ? word.slice(2) : word.slice(2, at)
-      if (!Object.hasOwn(flags, name)) throw unknown(`--${name}`, didYouMean(name, Object.keys(flags)))
+      if (!Object.hasOwn(flags, name)) {
+        if (Object.hasOwn(hints, name)) throw new UsageError(`unknown flag: --${name}`, [hints[name] ?? ''])
+        throw unknown(`--${name}`, didYouMean(name, Object.keys(flags)))
+      }
       give(name, `--${name}`, at === -1 ? undefined : word.slice(at + 1))
     } else if (word.startsWith('-') && word !== '-') {
       shorthands(word)

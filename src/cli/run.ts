@@ -15,6 +15,8 @@ export interface CommandClass {
   id: string
   flags: FlagShapes
   baseFlags?: FlagShapes
+  /** Flags of kubectl's that are no flags here, and what to say to whoever gives them. */
+  flagHints?: Readonly<Record<string, string>>
   new (argv: string[], config: Config, context: CommandContext): { start(): Promise<CommandResult> }
 }
 
@@ -75,7 +77,7 @@ async function dispatch(options: RunOptions): Promise<CommandResult | undefined>
   const Class = await load()
   Class.id = command.word
   const words = [...argv.slice(0, command.at), ...argv.slice(command.at + 1)]
-  const normal = normalizeArgv(words, { ...Class.baseFlags, ...Class.flags })
+  const normal = normalizeArgv(words, { ...Class.baseFlags, ...Class.flags }, Class.flagHints)
   return new Class(normal, await loadConfig(root), context(options)).start()
 }
 

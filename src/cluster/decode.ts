@@ -60,7 +60,7 @@ function encodingOf(bytes: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' {
  * @throws {InputError} names the file, the line where it is known, and what to do.
  */
 export async function decodeDocuments(name: string, bytes: Buffer): Promise<unknown[]> {
-  const text = await textOf(name, bytes)
+  const text = withoutLogs(await textOf(name, bytes))
   const start = text.search(/\S/)
   if (start < 0) throw new InputError(`${name} is empty`, ['see whether the command that wrote it failed', WRITE_ONE])
   const head = text.slice(start, start + 200)
@@ -90,6 +90,20 @@ export async function decodeDocuments(name: string, bytes: Buffer): Promise<unkn
       'see whether the file was edited, or cut off when it was copied',
     ])
   }
+}
+
+/** What `kubectl cluster-info dump` writes to its standard output has the containers' logs between the lists. */
+function withoutLogs(text: string): string {
+  if (!text.includes('\n==== START logs for container ')) return text
+  const kept: string[] = []
+  let end: string | null = null
+  for (const line of text.split('\n')) {
+    if (end === null && line.startsWith('==== START logs for container ')) end = line.replace('START', 'END')
+    // A log that does not end in a newline has the mark on its last line.
+    else if (end !== null && line.trimEnd().endsWith(end.trimEnd())) end = null
+    else kept.push(end === null ? line : '')
+  }
+  return kept.join('\n')
 }
 
 /** JSON values one after the other; null when the text is no JSON, though it begins like it. */

@@ -17,3 +17,6 @@ export class InputError extends ClusterError {}
 
 /** The server can't be reached, refuses the credentials, or does not let us read what nothing can be judged without. */
 export class ServerError extends ClusterError {}
+
+/** No answer came, to this request at least. */
+export class NoAnswerError extends ServerError {}

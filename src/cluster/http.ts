@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import type { Connection, Credentials } from './connection.js'
-import { ServerError } from './errors.js'
+import { NoAnswerError, ServerError } from './errors.js'
 
 export interface ApiResponse {
   status: number
@@ -147,7 +147,7 @@ export class ApiClient {
   #unreachable(error: unknown): ServerError {
     if (error instanceof ServerError) return error
     const { problem, suggestions } = explain(error, this.#connection)
-    return new ServerError(`${this.name} can't be reached: ${problem}`, suggestions, { cause: error })
+    return new NoAnswerError(`${this.name} can't be reached: ${problem}`, suggestions, { cause: error })
   }
 }
 

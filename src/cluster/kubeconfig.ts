@@ -57,7 +57,7 @@ export async function resolveConnection(flags: ConnectionFlags, sources: Kubecon
   if (server === '') {
     if (await isInCluster(env, inCluster)) return inClusterConnection(flags, env, inCluster, timeoutMs)
     if (cluster !== undefined) throw new InputError(`cluster ${clusterName} of the kubeconfig has no server`)
-    throw noCluster(config, env)
+    throw noCluster(config, flags, env)
   }
 
   const tls = await tlsOf(flags, cluster, clusterName)
@@ -197,18 +197,22 @@ function unknownContext(name: string, config: Kubeconfig, flags: ConnectionFlags
   ])
 }
 
-function noCluster(config: Kubeconfig, env: NodeJS.ProcessEnv): InputError | ServerError {
+function noCluster(config: Kubeconfig, flags: ConnectionFlags, env: NodeJS.ProcessEnv): InputError | ServerError {
   const names = [...config.contexts.keys()].sort()
   if (names.length > 0) {
     return new InputError('no context is chosen, and the kubeconfig has no current one', [
       `choose one with --context: ${names.slice(0, 10).join(', ')}`,
     ])
   }
-  const place = env.KUBECONFIG ? `KUBECONFIG names ${env.KUBECONFIG}` : `~/.kube/config is`
-  return new ServerError(
-    `no cluster is configured: ${place}${env.KUBECONFIG ? ', which has none' : ' not there or empty'}`,
-    ['name a kubeconfig with --kubeconfig or KUBECONFIG', NO_CLUSTER_HELP],
-  )
+  const place = flags.kubeconfig
+    ? `${flags.kubeconfig} (--kubeconfig) has none`
+    : env.KUBECONFIG
+      ? `KUBECONFIG names ${env.KUBECONFIG}, which has none`
+      : '~/.kube/config is not there or empty'
+  return new ServerError(`no cluster is configured: ${place}`, [
+    'name a kubeconfig with --kubeconfig or KUBECONFIG',
+    NO_CLUSTER_HELP,
+  ])
 }
 
 function requestTimeout(flags: ConnectionFlags): number | null {

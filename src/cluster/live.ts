@@ -1,6 +1,6 @@
 /** Reads a cluster from its API server. */
 import { emptySnapshot, SnapshotBuilder } from './build.js'
-import { ServerError } from './errors.js'
+import { NoAnswerError, ServerError } from './errors.js'
 import { ApiClient, type ApiResponse } from './http.js'
 import { groupOf, KINDS, kindNameOf, ownerKindOf } from './kinds.js'
 import { resolveConnection } from './kubeconfig.js'
@@ -73,14 +73,29 @@ class ServerReader {
   }
 
   async version(): Promise<void> {
-    const { status, body } = await this.#client.get('/version')
+    // A server that is not there says so when nodes and pods are asked for.
+    const { status, body } = await this.#client.get('/version').catch(unanswered)
     const version = record(body).gitVersion
     if (status === 200 && typeof version === 'string') this.#snapshot.serverVersion = version
-    else this.#snapshot.warnings.push(`the server does not tell its version (GET /version: ${status})`)
+    else this.#snapshot.warnings.push(`the server does not tell its version (GET /version: ${status || 'no answer'})`)
   }
 
   async list(kind: KindName): Promise<void> {
-    const { group, plural } = KINDS[kind]
+    try {
+      await this.#read(kind)
+    } catch (error) {
+      // One kind whose list hangs leaves the others.
+      if (NEEDED.has(kind) || !(error instanceof NoAnswerError)) throw error
+      this.#snapshot.kinds[kind] = {
+        state: 'failed',
+        forbidden: false,
+        reason: `list ${resourceOf(kind)} failed: ${error.message}`,
+      }
+    }
+  }
+
+  async #read(kind: KindName): Promise<void> {
+    const { group } = KINDS[kind]
     let answer: ApiResponse | null = null
     for (const version of KINDS[kind].versions) {
       const apiVersion = group === '' ? version : `${group}/${version}`
@@ -93,7 +108,7 @@ class ServerReader {
       answer = failure
       if (failure.status !== 404) break
     }
-    const resource = group === '' ? plural : `${plural}.${group}`
+    const resource = resourceOf(kind)
     if (answer?.status === 404 && group !== '') {
       // A server that does not have the kind has no object of it.
       this.#snapshot.kinds[kind] = { state: 'read' }
@@ -235,9 +250,8 @@ class OwnerReader {
     }
     const inNamespace =
       resource.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
-    const answer = await this.#client.get(
-      `${apiRoot(apiVersion)}${inNamespace}/${resource.plural}/${encodeURIComponent(name)}`,
-    )
+    const path = `${apiRoot(apiVersion)}${inNamespace}/${resource.plural}/${encodeURIComponent(name)}`
+    const answer = await this.#client.get(path).catch(unanswered)
     if (answer.status === 404) this.#mark(ownerKind, { state: 'read' })
     if (answer.status === 200) {
       const object = this.#projector.projectOwner(apiVersion, kind, answer.body)
@@ -298,6 +312,17 @@ function record(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 }
 
+/** What could not be had, as an answer without status; anything else is thrown on. */
+function unanswered(error: unknown): ApiResponse {
+  if (!(error instanceof NoAnswerError)) throw error
+  return { status: 0, body: { message: error.message } }
+}
+
+function resourceOf(kind: KindName): string {
+  const { group, plural } = KINDS[kind]
+  return group === '' ? plural : `${plural}.${group}`
+}
+
 /** Why a request did not give what was asked for: verb, resource, where, and what the right would be. `namespace` null: the whole cluster. */
 function failureReason(verb: string, resource: string, namespace: string | null, answer: ApiResponse | null): string {
   const scope = namespace === null ? 'cluster scope' : `namespace ${namespace}`
@@ -309,7 +334,7 @@ function failureReason(verb: string, resource: string, namespace: string | null,
     return `${verb} ${resource} is forbidden${who} (${scope}): needs verb ${verb} on resource ${resource}`
   }
   const words = typeof message === 'string' && message !== '' ? `: ${message}` : ''
-  return `${verb} ${resource} failed (${scope}, status ${answer?.status ?? 'unknown'})${words}`
+  return `${verb} ${resource} failed (${scope}, ${answer?.status ? `status ${answer.status}` : 'no answer'})${words}`
 }
 
 function neededButRefused(server: string, resource: string, reason: string, answer: ApiResponse | null): ServerError {

@@ -19,12 +19,17 @@ export default class DrainCheck extends BaseCommand {
   static override readonly summary = 'Tell what kubectl drain of these nodes would do, before it is done'
 
   static override readonly description =
-    `Every pod on the nodes gets one verdict: stays, finished, blocked, gone, stuck, returns or moves; and the effects
-that come with it: flags that drain will demand, data that goes with the pod, volumes that come up empty elsewhere.
-Nothing is changed in the cluster.
+    'Every pod on the nodes gets one verdict: stays, finished, blocked, gone, stuck, returns or moves; and the effects ' +
+    'that come with it: flags that drain will demand, data that goes with the pod, volumes that come up empty elsewhere. ' +
+    'Nothing is changed in the cluster.\n\n' +
+    'Exit code: 0 safe; 3 not safe (see --accept); 7 safe as far as could be read, but not all could; 2 usage; ' +
+    '6 the cluster could not be read.'
 
-Exit code: 0 safe; 3 not safe (see --accept); 7 safe as far as could be read, but not all could; 2 usage;
-6 the cluster could not be read.`
+  static readonly flagHints = Object.fromEntries(
+    ['ignore-daemonsets', 'delete-emptydir-data', 'delete-local-data', 'force', 'grace-period', 'timeout', 'dry-run']
+      .concat(['disable-eviction', 'skip-wait-for-delete-timeout', 'chunk-size'])
+      .map((name) => [name, 'leave out the flags of kubectl drain: the report names those that it will demand']),
+  )
 
   static override readonly usage = ['drain-check [NODE...] [FLAGS]']
 

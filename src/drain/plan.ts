@@ -71,6 +71,13 @@ export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): Dra
   const failed = Object.values(snapshot.kinds).some((status) => status.state === 'failed')
   const version = schedulerVersionOf(snapshot)
   const warnings = [...snapshot.warnings, ...coverageWarnings(snapshot, coverage), ...ownerWarnings(chains, owners)]
+  const onTheirs =
+    options.podSelector === null || onNodes.length > 0 ? [] : podsOn(snapshot, { ...options, podSelector: null })
+  if (onTheirs.length > 0) {
+    warnings.push(
+      `none of the ${onTheirs.length} pods there has the labels ${options.podSelectorText} (--pod-selector)`,
+    )
+  }
   if (version.newerThanKnown) {
     warnings.push(
       `Kubernetes ${version.said} is newer than this tool knows: the rules and words of the newest known version (1.${version.minor}) are used`,

@@ -57,6 +57,11 @@ describe('normalizeArgv', () => {
   })
 })
 
+it('says more of a flag that is missing on purpose', () => {
+  const act = () => normalizeArgv(['--force'], FLAGS, { force: 'it is not needed' })
+  expect(act).toThrow(new UsageError('unknown flag: --force', ['it is not needed']))
+})
+
 describe('peekFlag', () => {
   it.each<[string[], string | undefined]>([
     [['--output', 'json'], 'json'],

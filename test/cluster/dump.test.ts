@@ -163,6 +163,17 @@ describe('forms of dumps', () => {
     expect([names(snapshot.objects.Node), names(snapshot.objects.Pod)]).toEqual([['a', 'b'], ['n/p']])
   })
 
+  it('what cluster-info dump prints, logs between the lists', async () => {
+    const log = (name: string, text: string) =>
+      `==== START logs for container ${name} of pod n/p ====\n${text}==== END logs for container ${name} of pod n/p ====\n`
+    const path = await file(
+      'printed',
+      `${JSON.stringify(list(node('a')), null, 4)}\n${log('one', '{"kind": "Node"\n')}${log('two', 'no newline')}${JSON.stringify(list(pod('p')))}\n`,
+    )
+    const snapshot = await read(path)
+    expect([names(snapshot.objects.Node), names(snapshot.objects.Pod)]).toEqual([['a'], ['n/p']])
+  })
+
   it('demo, the lab’s cluster before the drain', async () => {
     const demo = await read('demo')
     const lab = await read(fileURLToPath(new URL('../fixtures/seed-lab/before-drain.yaml', import.meta.url)))

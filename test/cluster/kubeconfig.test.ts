@@ -130,6 +130,10 @@ describe('which kubeconfig', () => {
     const error = await problem(resolveConnection({}, { env: { HOME: folder } }), ServerError)
     expect(error.message).toMatch(/no cluster is configured/)
     expect(error.suggestions).toContain('try it on a recorded cluster: --from demo')
+    const empty = join(folder, 'empty')
+    await writeFile(empty, '')
+    const named = await problem(resolveConnection({ kubeconfig: empty }, { env: { HOME: folder } }), ServerError)
+    expect(named.message).toBe(`no cluster is configured: ${empty} (--kubeconfig) has none`)
   })
 })
 

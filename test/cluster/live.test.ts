@@ -223,6 +223,24 @@ describe('readCluster from a server', () => {
     expect(snapshot.warnings).toEqual(['the server does not tell its version (GET /version: 403)'])
   })
 
+  it('leaves the other kinds when the list of one hangs', async () => {
+    const server = await startServer(
+      cluster(({ url }) => (url.startsWith(rootOf('CSINode')) ? { silent: true } : undefined)),
+    )
+    open.push(server)
+    const snapshot = await readCluster({
+      kinds: ['Node', 'Pod', 'CSINode'],
+      connection: { server: server.url, requestTimeout: '1s' },
+      env: { HOME: '/nowhere' },
+    })
+    expect(snapshot.kinds.Node).toEqual({ state: 'read' })
+    expect(snapshot.kinds.CSINode).toEqual({
+      state: 'failed',
+      forbidden: false,
+      reason: `list csinodes.storage.k8s.io failed: ${server.url} can't be reached: no answer within the 1 s of --request-timeout`,
+    })
+  })
+
   it('ends all requests when one fails for good', async () => {
     const started = Date.now()
     const error = await read(

@@ -473,6 +473,11 @@ describe('what makes it unsafe', () => {
       ['q'],
       'kubectl drain a --pod-selector app=q',
     ])
+    const none = drain(two, ['a'], { podSelector: parseSelector('app=x'), podSelectorText: 'app=x' })
+    expect([none.pods, none.warnings.at(-1)]).toEqual([
+      [],
+      'none of the 2 pods there has the labels app=x (--pod-selector)',
+    ])
   })
 })
 

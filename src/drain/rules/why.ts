@@ -3,6 +3,7 @@ import type { Pod } from '../../cluster/objects.js'
 import type { JointOutcome } from '../joint.js'
 import { type Fate, type Judged, namesItsNode, pinning, refusals } from '../judge.js'
 import type { Scene } from '../scene.js'
+import { isReady } from './budgets.js'
 
 export function whyStays(pod: Pod): string {
   const mirror = pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined
@@ -26,8 +27,11 @@ export function whyBlocked(
   if (desiredHealthy === undefined || currentHealthy === undefined) return `budget ${name} lets no pod go`
   if (expectedPods === 0)
     return `budget ${name} lets no pod go: it finds no controller that says how many there should be`
+  const unready = isReady(pod)
+    ? ''
+    : '; the pod itself is not ready, which unhealthyPodEvictionPolicy: AlwaysAllow would let go'
   const are = `${currentHealthy} ${currentHealthy === 1 ? 'is' : 'are'}`
-  return `budget ${name} lets no pod go: it wants ${desiredHealthy} healthy, ${are}`
+  return `budget ${name} lets no pod go: it wants ${desiredHealthy} healthy, ${are}${unready}`
 }
 
 export function whyOf(fate: Fate, judged: Judged, scene: Scene): string {
