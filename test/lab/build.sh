@@ -127,6 +127,8 @@ small_images() {
   tar -C "$work/pause" -cf "$work/pause.tar" .
   image pause registry.k8s.io/pause:3.10 "$work/pause.tar" /pause
   busybox_tree "$work/busybox"
+  rm "$work/busybox/bin/sleep"
+  cp "$work/pause/pause" "$work/busybox/bin/sleep"
   tar -C "$work/busybox" -cf "$work/busybox.tar" .
   image busybox docker.io/library/busybox:latest "$work/busybox.tar" sh
   image busybox-1.37 docker.io/library/busybox:1.37 "$work/busybox.tar" sh

@@ -32,7 +32,7 @@ export async function reset(lab: Lab): Promise<void> {
   await waitFor('the kubelets to let go', letGo, { timeoutMs: 6000 }).catch(() => undefined)
   await deleteUntilGone(api, strange)
   // Events of a pod with the same name in the next scene would be taken for new ones.
-  for (const name of await namespacesOf(api)) await api.delete(`/api/v1/namespaces/${name}/events`)
+  await Promise.all((await namespacesOf(api)).map((name) => api.delete(`/api/v1/namespaces/${name}/events`)))
 
   await Promise.all(NODES.map(({ name }) => lab.enter(name, CLEAN, { timeoutMs: 60_000 })))
   await detachDisks(lab)
@@ -128,16 +128,13 @@ systemctl list-units --all --plain --no-legend 'geesefs-*' | while read -r unit 
   systemctl kill --kill-whom=all --signal=KILL "$unit" 2>/dev/null || true
   systemctl reset-failed "$unit" 2>/dev/null || true
 done
-rm -rf /run/systemd/system/geesefs-*.service.d
-systemctl daemon-reload
+if ls -d /run/systemd/system/geesefs-*.service.d >/dev/null 2>&1; then
+  rm -rf /run/systemd/system/geesefs-*.service.d
+  systemctl daemon-reload
+fi
 # Innermost first: FUSE mounts wherever they are, and what tests mounted.
-awk '{print $3, $5; }' /proc/self/mountinfo | tac | while read -r device target; do
-  kind=$(awk -v t="$target" '$5 == t {for (i = 7; i < NF; i++) if ($i == "-") print $(i + 1)}' /proc/self/mountinfo | tail -1)
-  case $target in
-    /mnt/?*|/srv/?*) umount -l "$target" ;;
-    /sys/*) ;;
-    *) case $kind in fuse.*) umount -l "$target" ;; esac ;;
-  esac
+awk '{for (i = 7; i < NF; i++) if ($i == "-") {print $(i + 1), $5; break}}' /proc/self/mountinfo | tac | while read -r kind target; do
+  case "$kind $target" in fuse.* | *\ /mnt/?* | *\ /srv/?*) umount -l "$target" ;; esac
 done
 rm -rf --one-file-system /opt/local-path-provisioner /srv /mnt /var/lib/kubelet/plugins/ru.yandex.s3.csi \
   /var/lib/kubelet/plugins/kubernetes.io/csi/ru.yandex.s3.csi
