@@ -69,7 +69,7 @@ describe('the way it ends', () => {
 
   it.each<[string, string[], number]>([
     ['not safe', ['k8s-node-2'], 3],
-    ['safe in what was asked', ['--pod', 'kube-system/node-agent-wqktz'], 0],
+    ['safe in what was asked', ['k8s-node-2', '--pod-selector', 'app=node-agent'], 0],
     [
       'all that is wrong accepted',
       ['k8s-node-2', '--accept', 'stuck,blocked,gone', '--accept=data-lost,starts-empty'],

@@ -32,35 +32,50 @@ function recordedMessage(): string {
   return event?.message ?? ''
 }
 
+const agent = ['stays', { effect: 'needs-flag', flag: '--ignore-daemonsets' }]
+
+/** The demo is the same cluster, recorded another time, with S3 through FUSE in it. */
 describe.each([
-  { name: 'the recorded cluster before its drain', from: file('before-drain') },
-  { name: 'the demo that ships', from: 'demo' },
-])('$name', ({ from }) => {
+  { name: 'the recorded cluster before its drain', from: file('before-drain'), more: [], summary: {} },
+  {
+    name: 'the demo that ships',
+    from: 'demo',
+    more: [
+      ['demo/Deployment/media', 'moves'],
+      ['kube-system/DaemonSet/csi-s3', ...agent],
+    ],
+    summary: { stays: 2, moves: 2 },
+  },
+])('$name', ({ from, more, summary }) => {
   it('tells of each pod what the real drain then did with it', async () => {
     const report = await drain(from, 'k8s-node-2')
-    const said = report.pods.map(({ namespace, name, verdict, effects }) => [
-      `${namespace}/${name}`,
+    const said = report.pods.map(({ namespace, name, owner, verdict, effects }) => [
+      owner === null ? `${namespace}/${name}` : `${namespace}/${owner.kind}/${owner.name}`,
       verdict,
       ...effects,
     ])
-    expect(said).toEqual([
-      ['demo/cache-7c7564cb5b-s7tpb', 'stuck'],
-      ['demo/debug-shell', 'gone', { effect: 'needs-flag', flag: '--force' }],
-      ['demo/reports-0', 'moves', { effect: 'starts-empty', volume: 'data', path: '/srv/reports' }],
+    const expected = [
+      ['demo/Deployment/cache', 'stuck'],
       [
-        'demo/web-7d6b86d545-jq5ld',
+        'demo/Deployment/web',
         'blocked',
         { effect: 'needs-flag', flag: '--delete-emptydir-data' },
         { effect: 'data-lost', volume: 'tmp' },
       ],
-      ['kube-system/node-agent-wqktz', 'stays', { effect: 'needs-flag', flag: '--ignore-daemonsets' }],
-    ])
+      ['demo/StatefulSet/reports', 'moves', { effect: 'starts-empty', volume: 'data', path: '/srv/reports' }],
+      ['demo/debug-shell', 'gone', { effect: 'needs-flag', flag: '--force' }],
+      ['kube-system/DaemonSet/node-agent', ...agent],
+      ...more,
+    ]
+    const byName = ([a]: unknown[], [b]: unknown[]) => (String(a) < String(b) ? -1 : 1)
+    expect(said.sort(byName)).toEqual(expected.sort(byName))
     expect(report.pods.find(({ verdict }) => verdict === 'blocked')).toMatchObject({
       budgets: ['web'],
       then: { verdict: 'moves' },
     })
     expect(report.drainCommand).toBe('kubectl drain k8s-node-2 --ignore-daemonsets --delete-emptydir-data --force')
-    expect([report.complete, report.summary]).toEqual([true, { stays: 1, blocked: 1, gone: 1, stuck: 1, moves: 1 }])
+    const all = { stays: 1, blocked: 1, gone: 1, stuck: 1, moves: 1, ...summary }
+    expect([report.complete, report.summary]).toEqual([true, all])
   })
 
   it('predicts the scheduler’s message word for word', async () => {

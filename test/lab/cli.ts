@@ -1,13 +1,15 @@
 /**
- * `npm run lab:up | lab:down | lab:shell [NODE] | lab:scene [NAME…]` and `npm run test:lab [-- --full] [vitest's arguments]`.
+ * `npm run lab:up | lab:down | lab:shell [NODE] | lab:scene [NAME…] | lab:demo` and `npm run test:lab [-- --full] [vitest's arguments]`.
  * Exit codes: 2 for bad ground and wrong usage, 130 and 143 when interrupted, else the tests' own.
  */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { boot } from './support/boot.js'
 import { build } from './support/build.js'
 import { folders, NODES, operatorEnv, REPOSITORY } from './support/config.js'
+import { recordDemo } from './support/demo.js'
 import { problems, readGround } from './support/ground.js'
 import { enterArguments, FULL, Lab } from './support/lab.js'
 import { SCENES } from './support/scenes.js'
@@ -128,6 +130,14 @@ async function scenes(names: string[]): Promise<number> {
   return 0
 }
 
+/** Writes the cluster that ships with the package anew. */
+async function demo(): Promise<number> {
+  const recording = await recordDemo(Lab.connect(at))
+  await writeFile(join(REPOSITORY, 'demo/cluster.json'), recording)
+  say('demo/cluster.json is written; `npm run readme` shows it in the README')
+  return 0
+}
+
 async function test(args: string[]): Promise<number> {
   const started = Date.now()
   checkGround()
@@ -168,6 +178,7 @@ const commands: Record<string, () => Promise<number>> = {
   test: () => test(rest),
   shell: () => shell(rest[0]),
   scene: () => scenes(rest),
+  demo,
 }
 
 try {
