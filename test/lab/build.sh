@@ -9,6 +9,8 @@ cache=$1 node=$2 bundle=$3
 export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS=-mod=mod DEBIAN_FRONTEND=noninteractive
 
 kubernetes=v1.34.4
+# Its scheduler is asked, too: scheduler.lab.test.ts.
+newer=v1.37.2
 moto=5.2.5
 suite=bookworm
 host_packages=(mmdebstrap systemd-container openssh-client openssl iproute2 jq python3-venv ca-certificates e2fsprogs)
@@ -59,9 +61,9 @@ from_debian() {
   made debian "$key"
 }
 
-# go_program STAMP MODULE-FILES PACKAGE [LDFLAGS]: one program out of a module, built as an ordinary dependency.
+# go_program FOLDER MODULE-FILES PACKAGE [LDFLAGS [SUFFIX]]: one program out of a module, built as an ordinary dependency.
 go_program() {
-  local program=${3##*/} folder="$cache/src/$1" key
+  local program=${3##*/}${5:-} folder="$cache/src/$1" key
   key=$(key "$here/kube/$2.go.mod" "$here/kube/$2.go.sum" <(echo "$3" "${4:-}"; go env GOVERSION GOARCH))
   fresh "$program" "$key" "$cache/bin/$program" && return
   say "compiling $program"
@@ -73,11 +75,19 @@ go_program() {
   made "$program" "$key"
 }
 
+# version_flags VERSION: what makes programs of Kubernetes say that they are of it.
+version_flags() {
+  local v=k8s.io/component-base/version minor=${1#v1.}
+  echo "-X $v.gitVersion=$1 -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*}"
+}
+
 programs() {
-  local v=k8s.io/component-base/version minor=${kubernetes#v1.}
-  local flags="-X $v.gitVersion=$kubernetes -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*}"
+  local c
   for c in kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl; do
-    go_program kubernetes kubernetes "k8s.io/kubernetes/cmd/$c" "$flags"
+    go_program kubernetes kubernetes "k8s.io/kubernetes/cmd/$c" "$(version_flags "$kubernetes")"
+  done
+  for c in kube-apiserver kube-scheduler; do
+    go_program "kubernetes-$newer" kubernetes-1.37 "k8s.io/kubernetes/cmd/$c" "$(version_flags "$newer")" "-$newer"
   done
   go_program local-path local-path github.com/rancher/local-path-provisioner
 }

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,22 +21,35 @@ const admissionOff = [
 ]
 
 /**
- * @param {{ bin: string, etcd: string, scheduler?: string, gates?: string, port: number }} options `port` is the API server's; the next two are etcd's.
+ * @param options `port` is the API server's; the next two are etcd's. `bin` has what is not given by itself. A directory of its own is
+ *   made in `folder`, and `env` is added to the environment of all processes.
  */
-export async function startControlPlane({ bin, etcd, scheduler = join(bin, 'kube-scheduler'), gates = '', port }) {
-  const home = mkdtempSync(join(tmpdir(), 'scheduler-lab-'))
+export async function startControlPlane({
+  bin,
+  etcd,
+  apiServer = join(bin, 'kube-apiserver'),
+  scheduler = join(bin, 'kube-scheduler'),
+  gates = '',
+  port,
+  folder = tmpdir(),
+  env = {},
+}) {
+  const home = mkdtempSync(join(folder, 'scheduler-lab-'))
   const token = randomBytes(16).toString('hex')
   const processes = []
   const run = (name, command, args) => {
     const log = openSync(join(home, `${name}.log`), 'a')
-    const child = spawn(command, args, { stdio: ['ignore', log, log] })
+    const child = spawn(command, args, { stdio: ['ignore', log, log], env: { ...process.env, ...env } })
+    closeSync(log)
     child.on('error', (error) => process.stderr.write(`${name}: ${error.message}\n`))
-    processes.push(child)
-    return child
+    // Also after an error: a program that is not there has no exit.
+    processes.push({ child, ended: new Promise((resolve) => child.on('exit', resolve).on('error', resolve)) })
   }
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false, maxSockets: 32 })
   const stop = async () => {
-    for (const child of [...processes].reverse()) child.kill('SIGKILL')
-    await sleep(200)
+    for (const { child } of [...processes].reverse()) child.kill('SIGKILL')
+    await Promise.all(processes.map(({ ended }) => ended))
+    agent.destroy()
     rmSync(home, { recursive: true, force: true })
   }
 
@@ -65,7 +78,7 @@ export async function startControlPlane({ bin, etcd, scheduler = join(bin, 'kube
     ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `default=${peer}`],
     '--unsafe-no-fsync',
   ])
-  run('apiserver', join(bin, 'kube-apiserver'), [
+  run('apiserver', apiServer, [
     `--etcd-servers=${client}`,
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
@@ -82,7 +95,6 @@ export async function startControlPlane({ bin, etcd, scheduler = join(bin, 'kube
     '--endpoint-reconciler-type=none',
   ])
 
-  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false, maxSockets: 32 })
   /** One request; resolves with status and parsed body whatever the status is. */
   const call = (method, path, body, type = 'application/json') =>
     new Promise((resolve, reject) => {
@@ -159,7 +171,7 @@ export async function startControlPlane({ bin, etcd, scheduler = join(bin, 'kube
     await stop()
     throw error
   }
-  return { home, call, watch, stop, alive: () => processes.every((child) => child.exitCode === null) }
+  return { call, watch, stop }
 }
 
 function tail(file) {

@@ -27,6 +27,10 @@ export const PORTS = {
   'API server': 6443,
   'controller manager': 10257,
   scheduler: 10259,
+  // The control plane without nodes of scheduler.lab.test.ts: three in a row.
+  'second API server': 26443,
+  'second etcd': 26444,
+  'second etcd peers': 26445,
 }
 /** Only on the bridge. */
 export const S3_PORT = 5000
