@@ -83,14 +83,58 @@ function containerRequests(
 }
 
 /**
- * component-helpers/resource PodRequests: containers and sidecars together, or the most that an init container needs beside the
- * sidecars started before it, whichever is more; pod-level requests instead where they are set; overhead on top.
+ * Containers and sidecars together, or the most that an init container needs beside the sidecars started before it, whichever is
+ * more (aggregateContainerResourcesByFn).
+ */
+function sumOver({ spec = {} }: Pod, requestsOf: (container: Container) => Resources): Resources {
+  const total = noResources()
+  for (const container of spec.containers ?? []) addResources(total, requestsOf(container))
+  const sidecars = noResources()
+  const highestInit = noResources()
+  for (const container of spec.initContainers ?? []) {
+    const requests = requestsOf(container)
+    if (isSidecar(container)) {
+      addResources(total, requests)
+      addResources(sidecars, requests)
+      raiseTo(highestInit, sidecars)
+    } else {
+      const beside = noResources()
+      addResources(beside, requests)
+      addResources(beside, sidecars)
+      raiseTo(highestInit, beside)
+    }
+  }
+  raiseTo(total, highestInit)
+  return total
+}
+
+/** component-helpers/resource 0.37 AggregateContainerRequests of a pod that runs: the most of what is wanted, allocated and given. */
+function mostOfSums(pod: Pod, statuses: ReadonlyMap<string, ContainerStatus>, resizeInfeasible: boolean): Resources {
+  const wanted = ({ resources }: Container) => resources?.requests
+  const orWanted = (container: Container) => (resizeInfeasible ? undefined : wanted(container))
+  const allocated = (container: Container) => statuses.get(container.name)?.allocatedResources ?? orWanted(container)
+  const given = (container: Container) => statuses.get(container.name)?.resources?.requests ?? allocated(container)
+  const sum = (listOf: (container: Container) => ResourceList | undefined) =>
+    sumOver(pod, (container) => toResources(listOf(container)))
+
+  // What the kubelet tells of the pod as a whole is what it has added up already.
+  const { allocatedResources, resources } = pod.status ?? {}
+  const told = allocatedResources !== undefined && resources?.requests !== undefined
+  const most = told ? toResources(allocatedResources) : sum(allocated)
+  raiseTo(most, told ? toResources(resources.requests) : sum(given))
+  if (!resizeInfeasible) raiseTo(most, sum(wanted))
+  return most
+}
+
+/**
+ * component-helpers/resource PodRequests: what all containers ask for; pod-level requests instead where they are set; overhead on
+ * top.
  *
  * `from`: 'spec' for a pod to be scheduled, 'status' for one that runs (what it holds, see {@link Rules.statusResources}).
  */
 export function podRequests(
   pod: Pod,
-  rules: Pick<Rules, 'podLevelResources' | 'statusResources' | 'statusPodLevelResources'>,
+  rules: Pick<Rules, 'podLevelResources' | 'statusResources' | 'statusSums' | 'statusPodLevelResources'>,
   from: 'spec' | 'status',
 ): Resources {
   const spec = pod.spec ?? {}
@@ -102,37 +146,30 @@ export function podRequests(
   }
   const pending = pod.status?.conditions?.find((condition) => condition.type === 'PodResizePending')
   const infeasible = pending?.reason === 'Infeasible'
+  const containers = spec.containers ?? []
+  const total =
+    from === 'status' && rules.statusSums
+      ? mostOfSums(pod, statuses, infeasible)
+      : sumOver(pod, (container) => {
+          // Until 1.36 only what goes on running is looked up in the status.
+          const runsOn = isSidecar(container) || containers.includes(container)
+          return containerRequests(container, runsOn ? statuses.get(container.name) : undefined, infeasible)
+        })
 
-  const total = noResources()
-  for (const container of spec.containers ?? []) {
-    addResources(total, containerRequests(container, statuses.get(container.name), infeasible))
-  }
-  const sidecars = noResources()
-  const highestInit = noResources()
-  for (const container of spec.initContainers ?? []) {
-    if (isSidecar(container)) {
-      const requests = containerRequests(container, statuses.get(container.name), infeasible)
-      addResources(total, requests)
-      addResources(sidecars, requests)
-      raiseTo(highestInit, sidecars)
-    } else {
-      const requests = toResources(container.resources?.requests)
-      addResources(requests, sidecars)
-      raiseTo(highestInit, requests)
-    }
-  }
-  raiseTo(total, highestInit)
-
-  if (rules.podLevelResources) {
+  if (rules.podLevelResources && Object.keys(podLevel(spec.resources?.requests)).length > 0) {
     const asked = podLevel(spec.resources?.requests)
     let set = toResources(asked)
+    let names = Object.keys(asked)
     if (from === 'status' && rules.statusPodLevelResources && pod.status?.resources !== undefined) {
-      const held = toResources(podLevel(pod.status.resources.requests))
-      raiseTo(held, toResources(podLevel(pod.status.allocatedResources)))
+      const given = podLevel(pod.status.resources.requests)
+      const allocated = podLevel(pod.status.allocatedResources)
+      const held = toResources(given)
+      raiseTo(held, toResources(allocated))
       if (!infeasible) raiseTo(held, set)
+      if (rules.statusSums) names = Object.keys({ ...(infeasible ? {} : asked), ...given, ...allocated })
       set = held
     }
-    for (const name of Object.keys(asked)) {
+    for (const name of names) {
       if (name === 'cpu') total.cpu = set.cpu
       else if (name === 'memory') total.memory = set.memory
       else total.scalars.set(name, set.scalars.get(name) ?? 0)

@@ -50,6 +50,8 @@ export interface Rules {
   sidecarPorts: boolean
   /** What a running pod holds comes from its status, too (InPlacePodVerticalScaling, from 1.33). */
   statusResources: boolean
+  /** … as the most of three sums over all its containers, what is wanted, allocated and given, and not container by container (from 1.37). */
+  statusSums: boolean
   /** … and so does what it holds as a whole (InPlacePodLevelResourcesVerticalScaling, from 1.36). */
   statusPodLevelResources: boolean
   /**
@@ -86,6 +88,7 @@ export function rulesOf({ minor }: SchedulerVersion): Rules {
     podLevelResources: minor >= 34,
     sidecarPorts: minor >= 33,
     statusResources: minor >= 33,
+    statusSums: minor >= 37,
     statusPodLevelResources: minor >= 36,
     asksSelectorWithoutLabels: minor >= 34 && minor <= 36,
     declaredFeatures: minor >= 36,

@@ -30,7 +30,7 @@ describe.each([
   { file: 'v1.34.4-rare', cases: 160, scheduled: 136, pending: 599 },
   { file: 'v1.35.0-rare', cases: 30, scheduled: 45, pending: 86 },
   { file: 'v1.36.0-rare', cases: 30, scheduled: 34, pending: 104 },
-  { file: 'v1.37.2-rare', cases: 30, scheduled: 36, pending: 90 },
+  { file: 'v1.37.2-rare', cases: 31, scheduled: 36, pending: 96 },
 ])('every answer in $file', ({ file, cases, scheduled, pending }) => {
   const recorded = schedulerCases(file)
   const version = recorded[0]?.kubernetes ?? ''
