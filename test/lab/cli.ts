@@ -8,6 +8,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { boot } from './support/boot.js'
 import { build } from './support/build.js'
+import { otherSuite } from './support/claim.js'
 import { folders, NODES, operatorEnv, REPOSITORY } from './support/config.js'
 import { recordDemo } from './support/demo.js'
 import { problems, readGround } from './support/ground.js'
@@ -57,6 +58,9 @@ async function up(): Promise<void> {
 
 async function down(): Promise<void> {
   if (process.getuid?.() !== 0) throw new Refused('Taking the lab down needs root.')
+  const suite = otherSuite(at)
+  if (suite !== undefined)
+    throw new Refused(`A run of the suite, process ${suite}, uses the lab. It ends with: kill ${suite}`)
   const before = existsSync(at.run)
   await takeDown(at)
   say(before ? 'down' : 'no lab was up')

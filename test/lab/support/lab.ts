@@ -15,6 +15,7 @@
  */
 import { join } from 'node:path'
 import { Api } from './api.js'
+import { otherSuite } from './claim.js'
 import { type Folders, folders, GATEWAY, NODES, operatorEnv, REPOSITORY, S3_ENDPOINT, S3_PORT } from './config.js'
 import { attachDisk } from './disks.js'
 import { IMAGES } from './node-files.js'
@@ -69,6 +70,8 @@ export class Lab {
     const state = readState(at)
     if (!state?.ready)
       throw new Error('no lab is up: npm run test:lab runs the suite in one, npm run lab:up starts one')
+    const other = otherSuite(at)
+    if (other !== undefined) throw new Error(`a run of the suite, process ${other}, uses the lab that is up`)
     return new Lab(at, state)
   }
 
