@@ -1,4 +1,4 @@
-import { matchesSelector, parseLabelSelector } from '../cluster/labels.js'
+import { matchesLabelSelector } from '../cluster/labels.js'
 import {
   type ClusterState,
   classOfClaim,
@@ -202,9 +202,8 @@ function selects(a: PodInfo, b: PodInfo, state: ClusterState): boolean {
   const terms = [...a.affinity, ...a.antiAffinity]
   if (terms.some((term) => termMatches(term, b, labelsOf(b)))) return true
   return (a.pod.spec?.topologySpreadConstraints ?? []).some((constraint) => {
-    const selector = parseLabelSelector(constraint.labelSelector)
     const same = a.namespace === b.namespace && constraint.whenUnsatisfiable === 'DoNotSchedule'
-    return same && selector !== null && matchesSelector(selector, b.pod.metadata.labels)
+    return same && matchesLabelSelector(constraint.labelSelector, b.pod.metadata.labels)
   })
 }
 

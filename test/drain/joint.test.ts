@@ -1,22 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { OwnerReference, PodSpec } from '../../src/cluster/objects.js'
 import { type DrainOptions, planDrain } from '../../src/drain/plan.js'
+import { drainOptions } from '../support/drain-options.js'
 import { budget, claim, node, owner, pod, snapshot, storageClass, volume } from '../support/objects.js'
 
 type Objects = Parameters<typeof snapshot>[0]
 
 function drain(objects: Objects, nodes = ['a'], rest: Partial<DrainOptions> = {}) {
-  return planDrain(snapshot(objects), {
-    nodes,
-    nodeSelectorText: null,
-    podSelector: null,
-    podSelectorText: null,
-    pods: [],
-    cordonOnly: false,
-    accept: [],
-    connection: [],
-    ...rest,
-  })
+  return planDrain(snapshot(objects), drainOptions(nodes, rest))
 }
 
 const cpu = (amount: string, rest: PodSpec = {}): PodSpec => ({
@@ -231,16 +222,8 @@ describe('quorum', () => {
     pod(`shop/etcd-${index}`, { node: on, owner: set, labels: { app: 'etcd' }, ...rest })
   const nodes = [node('a'), node('b'), node('c'), node('d')]
   const quorumOf = (objects: Objects, drained: string[], replicas = 3) => {
-    const report = planDrain(snapshot([...nodes, ...objects], { owners: [object(replicas)] }), {
-      nodes: drained,
-      nodeSelectorText: null,
-      podSelector: null,
-      podSelectorText: null,
-      pods: [],
-      cordonOnly: false,
-      accept: [],
-      connection: [],
-    })
+    const from = snapshot([...nodes, ...objects], { owners: [object(replicas)] })
+    const report = planDrain(from, drainOptions(drained))
     return report.pods.flatMap(({ effects }) => effects.filter(({ effect }) => effect === 'quorum'))
   }
   const effect = (down: number, bears: number) => ({ effect: 'quorum', of: 'StatefulSet shop/etcd', down, bears })

@@ -4,20 +4,11 @@ import type { OwnerReference, PodSpec } from '../../src/cluster/objects.js'
 import type { ClusterSnapshot } from '../../src/cluster/snapshot.js'
 import { type DrainOptions, planDrain } from '../../src/drain/plan.js'
 import type { Effect, PodReport } from '../../src/drain/types.js'
+import { drainOptions } from '../support/drain-options.js'
 import { budget, claim, node, owner, pod, replicaSet, snapshot, storageClass, volume } from '../support/objects.js'
 
 function drain(from: ClusterSnapshot, nodes: string[], rest: Partial<DrainOptions> = {}) {
-  return planDrain(from, {
-    nodes,
-    nodeSelectorText: null,
-    podSelector: null,
-    podSelectorText: null,
-    pods: [],
-    cordonOnly: false,
-    accept: [],
-    connection: [],
-    ...rest,
-  })
+  return planDrain(from, drainOptions(nodes, rest))
 }
 
 const nodes = [node('a'), node('b')]

@@ -3,22 +3,14 @@ import { load } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
 import { readCluster } from '../../src/cluster/read.js'
 import { planDrain } from '../../src/drain/plan.js'
+import { drainOptions } from '../support/drain-options.js'
 
 /** Dumps of a real cluster: before `kubectl drain k8s-node-2`, after it, and after pod and claim of a Retain disk were deleted. */
 const file = (name: string) => new URL(`../fixtures/seed-lab/${name}.yaml`, import.meta.url).pathname
 
 async function drain(from: string, node: string) {
   const snapshot = await readCluster({ from: [from], kinds: [] })
-  return planDrain(snapshot, {
-    nodes: [node],
-    nodeSelectorText: null,
-    podSelector: null,
-    podSelectorText: null,
-    pods: [],
-    cordonOnly: false,
-    accept: [],
-    connection: [],
-  })
+  return planDrain(snapshot, drainOptions([node]))
 }
 
 /** What the real scheduler said of the pod that replaced `cache` after the real drain. */

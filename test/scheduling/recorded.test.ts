@@ -1,22 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type DrainOptions, planDrain } from '../../src/drain/plan.js'
+import { planDrain } from '../../src/drain/plan.js'
 import type { PodReport } from '../../src/drain/types.js'
+import { drainOptionsOfPod } from '../support/drain-options.js'
 import { snapshot } from '../support/objects.js'
 import { clusterState, schedulerCases } from '../support/scheduler-cases.js'
-
-const options = (node: string, pod: string): DrainOptions => {
-  const [namespace = '', name = ''] = pod.split('/')
-  return {
-    nodes: [node],
-    nodeSelectorText: null,
-    podSelector: null,
-    podSelectorText: null,
-    pods: [{ namespace, name }],
-    cordonOnly: false,
-    accept: [],
-    connection: [],
-  }
-}
 
 /** What becomes of the pod once a budget lets it go: the scheduler asks no budget of the pod that it places. */
 const verdictOf = (report: PodReport) => (report.verdict === 'blocked' ? report.then?.verdict : report.verdict)
@@ -41,7 +28,7 @@ describe.each([
         (object) => !(object.kind === 'Pod' && gone.has(`${object.metadata.namespace}/${object.metadata.name}`)),
       )
       gone.add(key)
-      const [report] = planDrain(snapshot(left), options(drain, key)).pods
+      const [report] = planDrain(snapshot(left), drainOptionsOfPod(drain, key)).pods
       return { id: `${seed} ${key}`, drain, left, outcome, report: report as PodReport }
     })
   })

@@ -1,3 +1,4 @@
+import { KIND_NAMES } from '../../src/cluster/kinds.js'
 import type {
   Node,
   ObjectMeta,
@@ -178,29 +179,14 @@ export function owner(
 
 type AnyObject = KindObjects[KindName]
 
-const kindNames: readonly KindName[] = [
-  'Node',
-  'Pod',
-  'PersistentVolume',
-  'PersistentVolumeClaim',
-  'StorageClass',
-  'CSINode',
-  'CSIDriver',
-  'CSIStorageCapacity',
-  'VolumeAttachment',
-  'PodDisruptionBudget',
-  'Namespace',
-  'PriorityClass',
-]
-
 /** A dump of these objects: a kind of which there is none is absent, unless `kinds` says otherwise. */
 export function snapshot(
   objects: readonly AnyObject[],
   rest: Partial<Omit<ClusterSnapshot, 'objects' | 'kinds'>> & { kinds?: Partial<Record<KindName, KindStatus>> } = {},
 ): ClusterSnapshot {
-  const byKind = Object.fromEntries(kindNames.map((kind) => [kind, objects.filter((object) => object.kind === kind)]))
+  const byKind = Object.fromEntries(KIND_NAMES.map((kind) => [kind, objects.filter((object) => object.kind === kind)]))
   const kinds = Object.fromEntries(
-    kindNames.map((kind): [KindName, KindStatus] => [kind, { state: byKind[kind]?.length ? 'read' : 'absent' }]),
+    KIND_NAMES.map((kind): [KindName, KindStatus] => [kind, { state: byKind[kind]?.length ? 'read' : 'absent' }]),
   ) as Record<KindName, KindStatus>
   const owners = rest.owners ?? []
   return {

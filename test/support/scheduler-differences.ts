@@ -1,5 +1,6 @@
-import { type DrainOptions, planDrain } from '../../src/drain/plan.js'
+import { planDrain } from '../../src/drain/plan.js'
 import type { PodReport } from '../../src/drain/types.js'
+import { drainOptionsOfPod } from './drain-options.js'
 import { snapshot } from './objects.js'
 import { clusterState, type Outcome, type SchedulerCase } from './scheduler-cases.js'
 
@@ -16,20 +17,6 @@ export interface Difference {
   key: string
   outcome: Outcome
   predicted: Predicted
-}
-
-const options = (node: string, key: string): DrainOptions => {
-  const [namespace = '', name = ''] = key.split('/')
-  return {
-    nodes: [node],
-    nodeSelectorText: null,
-    podSelector: null,
-    podSelectorText: null,
-    pods: [{ namespace, name }],
-    cordonOnly: false,
-    accept: [],
-    connection: [],
-  }
 }
 
 function prediction(report: PodReport | undefined): Predicted {
@@ -60,7 +47,7 @@ export function differences({ drain, objects, outcomes, kubernetes }: Omit<Sched
       (object) => !(object.kind === 'Pod' && gone.has(`${object.metadata.namespace}/${object.metadata.name}`)),
     )
     gone.add(key)
-    const predicted = prediction(planDrain(snapshot(left), options(drain, key)).pods[0])
+    const predicted = prediction(planDrain(snapshot(left), drainOptionsOfPod(drain, key)).pods[0])
     const differs = [{ key, outcome, predicted }]
     if (predicted.verdict !== verdictOf(outcome, predicted, drain)) return differs
     if (outcome.result === 'scheduled') {

@@ -2,6 +2,7 @@
 import { KIND_NAMES, KINDS } from '../../../src/cluster/kinds.js'
 import { readCluster } from '../../../src/cluster/read.js'
 import type { KindName } from '../../../src/cluster/snapshot.js'
+import { controllerOf } from '../../../src/drain/rules/drain-filters.js'
 import type { Lab } from './lab.js'
 
 /** One pod of each fate, a disk of its own, and S3 through FUSE. */
@@ -18,11 +19,10 @@ export async function recordDemo(lab: Lab): Promise<string> {
   const snapshot = await readCluster({
     kinds: KIND_NAMES,
     ownersOf: ({ objects }) =>
-      objects.Pod.flatMap(({ metadata }) =>
-        (metadata.ownerReferences ?? [])
-          .filter(({ controller }) => controller === true)
-          .map((reference) => ({ namespace: metadata.namespace, reference })),
-      ),
+      objects.Pod.flatMap((pod) => {
+        const reference = controllerOf(pod)
+        return reference === undefined ? [] : [{ namespace: pod.metadata.namespace, reference }]
+      }),
     connection: { kubeconfig: lab.kubeconfig },
     env: {},
   })

@@ -1,8 +1,9 @@
 /** The lab's processes: each carries a mark in its environment, and is ended by its id. */
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Folders, MARK } from './config.js'
+import { link, text } from './files.js'
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -43,7 +44,7 @@ export function childrenOf(pid: number): number[] {
 
 /** A machine's first process, found below its systemd-nspawn. */
 export function initOf(nspawn: number): number | undefined {
-  return childrenOf(nspawn).find((pid) => read(`/proc/${pid}/cmdline`).startsWith('/usr/lib/systemd/systemd\0'))
+  return childrenOf(nspawn).find((pid) => text(`/proc/${pid}/cmdline`).startsWith('/usr/lib/systemd/systemd\0'))
 }
 
 export type LabProcesses = {
@@ -65,18 +66,18 @@ export function labProcesses(at: Folders): LabProcesses {
   for (const name of readdirSync('/proc')) {
     const pid = Number(name)
     if (!Number.isInteger(pid) || pid === process.pid) continue
-    if (read(`/proc/${pid}/environ`).split('\0').includes(`${MARK}=${at.run}`)) {
+    if (text(`/proc/${pid}/environ`).split('\0').includes(`${MARK}=${at.run}`)) {
       found.marked.push(pid)
       continue
     }
     const space = link(`/proc/${pid}/ns/mnt`)
     if (space === undefined || space === own) continue
-    const root = read(`/proc/${pid}/mountinfo`)
+    const root = text(`/proc/${pid}/mountinfo`)
       .split('\n')
       .find((line) => line.split(' ')[4] === '/')
     if (!root?.includes(`upperdir=${at.run}/`)) continue
     // The last of the ids is the one in the innermost namespace.
-    const ids = /^NSpid:\s*(.*)$/m.exec(read(`/proc/${pid}/status`))?.[1]?.split(/\s+/) ?? []
+    const ids = /^NSpid:\s*(.*)$/m.exec(text(`/proc/${pid}/status`))?.[1]?.split(/\s+/) ?? []
     if (ids.at(-1) === '1' && ids.length === 2) found.inits.push(pid)
     else found.inside.push(pid)
   }
@@ -88,21 +89,5 @@ export function end(pid: number): void {
     process.kill(pid, 'SIGKILL')
   } catch {
     // It has ended by itself.
-  }
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-function link(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
   }
 }

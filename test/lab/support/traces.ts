@@ -1,7 +1,8 @@
 /** What a lab could leave on this machine, to be compared before and after. */
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Folders, REPOSITORY } from './config.js'
+import { link, text } from './files.js'
 import { labGroups } from './groups.js'
 import { labProcesses } from './processes.js'
 import { run } from './run.js'
@@ -57,20 +58,4 @@ function describe(pid: number): string {
 
 function list(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
-}
-
-function text(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-function link(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
-  }
 }
