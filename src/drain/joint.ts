@@ -1,4 +1,5 @@
 import { matchesLabelSelector } from '../cluster/labels.js'
+import type { Pod } from '../cluster/objects.js'
 import {
   type ClusterState,
   classOfClaim,
@@ -13,12 +14,14 @@ import { fewestThatFill } from '../scheduling/room.js'
 import { schedule } from '../scheduling/schedule.js'
 import { type Judged, replacementFor } from './judge.js'
 import type { Scene } from './scene.js'
+import type { ContendedGroup } from './types.js'
 
 /**
  * What becomes of the evicted pods together. kubectl evicts all pods of a node at once; their replacements are scheduled by
- * priority and then in no order that is known, and which of the passing nodes each gets is scoring. A pod's place is sure when the
- * others can't fill every node that takes it; what is not sure is played through, in every order and choice where those are few
- * enough, else in many.
+ * priority and then in no order that is known, and which of the passing nodes each gets is scoring. Pods that were Pending before
+ * the drain take part: one of them may be tried the moment that room is free, before a replacement is there or tried again
+ * (backoff), whatever its priority. A pod's place is sure when the others can't fill every node that takes it; what is not sure is
+ * played through, in every order and choice where those are few enough, else in many.
  */
 export interface Together {
   /** By NAMESPACE/NAME; pods that are not here end as they would alone. */
@@ -36,26 +39,25 @@ export interface JointOutcome {
   message: string | null
 }
 
-/** Pods of which some stay Pending: how many at least and at most, in the orders and choices that were played. */
-export interface ContendedGroup {
-  pods: string[]
-  pending: { min: number; max: number }
-}
-
 interface Member {
   key: string
   info: PodInfo
   /** The same for pods that the scheduler can't tell apart: playing with one of them is playing with any. */
   kind: string
-  stage: number
-  /** Names of the nodes that pass when all evicted pods are gone. */
+  /** When it comes, see {@link Returning}; null for a pod that was Pending before, or that preemption drove out: at any time. */
+  stage: number | null
+  /** Names of the nodes that pass, or where preemption makes room, when all evicted pods are gone. */
   feasible: ReadonlySet<string>
+  /** Whom preemption would drive out for it then. */
+  victims: readonly PodInfo[]
 }
 
 /** How much of the scheduler's work (see Moves) a group may cost before the play changes from every order to samples. */
 const MOST_WORK = 60_000
 const MOST_SAMPLES = 200
 const FEWEST_SAMPLES = 4
+/** Of Pending pods that are alike no more take part: so many fill what a drain lets become free, or never will. */
+const MOST_ALIKE = 50
 
 /** A pod that is created again, and how late: by its node's place in the drain, and after those that its budget makes it wait for. */
 export interface Returning {
@@ -63,43 +65,88 @@ export interface Returning {
   stage: number
 }
 
-/** `evicted`: all pods that leave the nodes; `returning` of them get a replacement. The scene is as before when it returns. */
-export function playTogether(evicted: readonly Judged[], returning: readonly Returning[], scene: Scene): Together {
-  if (returning.length < 2) return { outcomes: new Map(), groups: [] }
+/**
+ * `evicted`: all pods that leave the nodes; `returning` of them get a replacement; `pending` are on no node before the drain. The
+ * scene is as before when it returns.
+ */
+export function playTogether(
+  evicted: readonly Judged[],
+  returning: readonly Returning[],
+  pending: readonly Pod[],
+  scene: Scene,
+): Together {
+  if (returning.length === 0 || returning.length + pending.length < 2) return { outcomes: new Map(), groups: [] }
   const { state } = scene
   const left = evicted.flatMap(({ pod }) => state.placed(podKey(pod)) ?? [])
   for (const { pod, node } of left) state.remove(pod, node)
-  const together = playReturns(returning, scene)
+  const together = playReturns(returning, pending, scene)
   for (const { pod, node } of left) state.place(pod, node)
   return together
 }
 
-function playReturns(returning: readonly Returning[], scene: Scene): Together {
+/** Pods that the default scheduler would place if it could: the kubelet's mirror pods and pods of other schedulers are none. */
+export function isPending({ metadata, spec = {}, status }: Pod): boolean {
+  const { nodeName, schedulerName = 'default-scheduler', schedulingGates = [] } = spec
+  const waits = !nodeName && schedulerName === 'default-scheduler' && schedulingGates.length === 0
+  return waits && metadata.deletionTimestamp === undefined && (status?.phase ?? 'Pending') === 'Pending'
+}
+
+function playReturns(returning: readonly Returning[], pending: readonly Pod[], scene: Scene): Together {
   const { state, rules } = scene
-  const members = returning.map(({ judged, stage }): Member => {
-    const info = podInfo(replacementFor(judged, scene), rules, 'spec')
-    const attempt = schedule(info, state)
-    const places = attempt.preemption === null ? attempt.feasible : [attempt.preemption.node]
-    return { key: info.key, info, kind: kindOf(info, stage), stage, feasible: new Set(places.map((node) => node.name)) }
-  })
+  const comes = returning.map(({ judged, stage }) =>
+    memberOf(podInfo(replacementFor(judged, scene), rules, 'spec'), stage, state),
+  )
+  const members = [...comes, ...waitingMembers(pending, scene)]
   const outcomes = new Map<string, JointOutcome>()
   const groups: ContendedGroup[] = []
   for (const group of groupsOf(members, state)) {
-    const { ends, whole } = playGroup(group, state)
+    if (group.every(({ stage }) => stage === null)) continue
+    const { ends, whole } = playGroup(group, scene)
     let contended = false
     for (const member of group) {
+      if (member.stage === null) continue
       const outcome = outcomeOf(member, group, ends, whole)
       if (outcome.ends === 'contended') contended = true
       outcomes.set(member.key, outcome)
     }
     if (!contended) continue
     const counts = ends.map(({ pending }) => pending.size)
+    const waiting = group.filter(({ stage }) => stage === null).map(({ key }) => key)
     groups.push({
       pods: group.map((member) => member.key).sort(),
+      ...(waiting.length > 0 ? { waiting: waiting.sort() } : {}),
       pending: { min: Math.min(...counts), max: Math.max(...counts) },
     })
   }
   return { outcomes, groups }
+}
+
+function memberOf(info: PodInfo, stage: number | null, state: ClusterState): Member {
+  const { feasible, preemption } = schedule(info, state)
+  const places = preemption === null ? feasible : [preemption.node]
+  return {
+    key: info.key,
+    info,
+    kind: kindOf(info, stage),
+    stage,
+    feasible: new Set(places.map((node) => node.name)),
+    victims: preemption?.victims ?? [],
+  }
+}
+
+/** Those of the Pending pods that could find a place now, or when another one has found its own. */
+function waitingMembers(pending: readonly Pod[], { state, rules }: Scene): Member[] {
+  const alike = new Map<string, Member[]>()
+  for (const pod of pending) {
+    const info = podInfo(pod, rules, 'spec')
+    const kind = kindOf(info, null)
+    const known = alike.get(kind) ?? []
+    if (known.length >= MOST_ALIKE) continue
+    const [first] = known
+    const member = first === undefined ? memberOf(info, null, state) : { ...first, key: info.key, info }
+    alike.set(kind, [...known, member])
+  }
+  return [...alike.values()].flat().filter(({ feasible, info }) => feasible.size > 0 || looksAtOthers(info))
 }
 
 function outcomeOf(member: Member, group: readonly Member[], ends: readonly End[], whole: boolean): JointOutcome {
@@ -122,16 +169,22 @@ function outcomeOf(member: Member, group: readonly Member[], ends: readonly End[
 }
 
 /** Pods with claims are all different: each has its own. */
-function kindOf({ pod, key, claims }: PodInfo, stage: number): string {
-  const { name: _, ...metadata } = pod.metadata
-  return claims.length > 0 ? key : JSON.stringify([stage, metadata, pod.spec])
+function kindOf({ pod, key, claims }: PodInfo, stage: number | null): string {
+  if (claims.length > 0) return key
+  const { namespace, labels } = pod.metadata
+  const { containers = [], initContainers = [], volumes = [], ...spec } = pod.spec ?? {}
+  // The volume of a service account's token has a name of its own in each pod; to the scheduler a mount means nothing.
+  const unmounted = [...containers, ...initContainers].map(({ volumeMounts: _, ...container }) => container)
+  const sources = volumes.map(({ name: _, ...source }) => source).filter((source) => Object.keys(source).length > 0)
+  return JSON.stringify([stage, namespace, labels, spec, containers.length, unmounted, sources])
 }
 
 /** Members that may get into each other's way; those whose place is sure are in none. */
 function groupsOf(members: readonly Member[], state: ClusterState): Member[][] {
   const entangled = entanglements(members, state)
   const unsure = members.filter(
-    (member) => (entangled.get(member)?.length ?? 0) > 0 || !hasSurePlace(member, members, state),
+    (member) =>
+      (entangled.get(member)?.length ?? 0) > 0 || member.victims.length > 0 || !hasSurePlace(member, members, state),
   )
   const group = new Map<Member, Set<Member>>()
   const join = (a: Member, b: Member) => {
@@ -189,6 +242,13 @@ function entanglements(members: readonly Member[], state: ClusterState): Map<Mem
       if (a !== b && (selects(a.info, b.info, state) || shareVolumes(a.info, b.info, state))) note(a, b)
     }
   }
+  // Whom preemption drives out may be whom another one wants to be with, or can't be beside.
+  for (const a of members) {
+    for (const b of a.victims.length > 0 ? members : []) {
+      const about = (victim: PodInfo) => selects(b.info, victim, state) || selects(victim, b.info, state)
+      if (a !== b && a.victims.some(about)) note(a, b)
+    }
+  }
   return found
 }
 
@@ -235,8 +295,8 @@ interface Play {
 type Move = { member: Member; node: NodeState; victims: readonly PodInfo[] }
 
 /** Plays the members' scheduling through; the state is as before when it returns. */
-function playGroup(group: readonly Member[], state: ClusterState): Play {
-  return playEveryOrder(group, state) ?? { ends: playSamples(group, state), whole: false }
+function playGroup(group: readonly Member[], scene: Scene): Play {
+  return playEveryOrder(group, scene) ?? { ends: playSamples(group, scene), whole: false }
 }
 
 interface Moves {
@@ -256,30 +316,71 @@ function movesOf(member: Member, state: ClusterState): Moves {
   return { moves: feasible.map((node) => ({ member, node, victims: [] })), message, work }
 }
 
-/** Makes the move; gives back how to undo it, and the members that lost their place. */
-function make({ member, node, victims }: Move, group: readonly Member[], state: ClusterState) {
-  for (const victim of victims) state.remove(victim, node)
-  const volumes = volumesToBind(member.info, node, state)
-  state.place(member.info, node)
-  for (const volume of volumes) state.reserved.add(volume)
-  const undo = () => {
-    for (const volume of volumes) state.reserved.delete(volume)
-    state.remove(member.info, node)
-    for (const victim of victims) state.place(victim, node)
+/** The members of a group, and those that come to them: pods that preemption drove out and whose controllers make them again. */
+class Cast {
+  readonly group: readonly Member[]
+  readonly #scene: Scene
+  /** By the pod that was there first. */
+  readonly #drivenOut = new Map<PodInfo, Member>()
+
+  constructor(group: readonly Member[], scene: Scene) {
+    this.group = group
+    this.#scene = scene
   }
-  return { undo, out: group.filter(({ info }) => victims.includes(info)) }
+
+  /** Makes the move; gives back how to undo it, and who waits for a place because of it. */
+  make({ member, node, victims }: Move): { undo: () => void; out: Member[] } {
+    const { state } = this.#scene
+    for (const victim of victims) state.remove(victim, node)
+    const volumes = volumesToBind(member.info, node, state)
+    state.place(member.info, node)
+    for (const volume of volumes) state.reserved.add(volume)
+    const undo = () => {
+      for (const volume of volumes) state.reserved.delete(volume)
+      state.remove(member.info, node)
+      for (const victim of victims) state.place(victim, node)
+    }
+    return { undo, out: victims.flatMap((victim) => this.#madeAgain(victim) ?? []) }
+  }
+
+  /** The same for states in which the same pods are in the same places. */
+  id(): string {
+    return [...this.group, ...this.#drivenOut.values()]
+      .map(({ key, kind }) => `${kind} ${this.#scene.state.placed(key)?.node.name ?? ''}`)
+      .sort()
+      .join('\n')
+  }
+
+  end(waiting: ReadonlyMap<Member, string | null>): End {
+    const placed = this.group.filter((member) => !waiting.has(member))
+    const pending = [...waiting].filter(([member]) => this.group.includes(member))
+    return {
+      pending: new Map(pending.map(([member, message]) => [member.key, message])),
+      places: new Map(placed.map(({ key }) => [key, this.#scene.state.placed(key)?.node.name ?? ''])),
+    }
+  }
+
+  /** What comes for a pod that was driven out; undefined when nothing does. */
+  #madeAgain(victim: PodInfo): Member | undefined {
+    const known = [...this.group, ...this.#drivenOut.values()].find(({ info }) => info === victim)
+    if (known !== undefined || !hasController(victim)) return known
+    const before = this.#drivenOut.get(victim)
+    if (before !== undefined) return before
+    const replacement = replacementFor({ pod: victim.pod, omitted: new Set() }, this.#scene)
+    const info = podInfo(replacement, this.#scene.rules, 'spec')
+    const made: Member = { key: info.key, info, kind: info.key, stage: null, feasible: new Set(), victims: [] }
+    this.#drivenOut.set(victim, made)
+    return made
+  }
 }
 
-function endOf(group: readonly Member[], waiting: ReadonlyMap<Member, string | null>, state: ClusterState): End {
-  const placed = group.filter((member) => !waiting.has(member))
-  return {
-    pending: new Map([...waiting].map(([member, message]) => [member.key, message])),
-    places: new Map(placed.map(({ key }) => [key, state.placed(key)?.node.name ?? ''])),
-  }
+function hasController({ pod }: PodInfo): boolean {
+  return pod.metadata.ownerReferences?.some(({ controller }) => controller === true) ?? false
 }
 
-/** By node drained, then by priority: those before a pod here are tried before it. */
+/** By node drained, then by priority: those before a pod here are tried before it. Those that come at any time are last. */
 function byTurn(a: Member, b: Member): number {
+  if (a.stage === null || b.stage === null) return Number(a.stage === null) - Number(b.stage === null)
   return a.stage - b.stage || b.info.priority - a.info.priority
 }
 
@@ -287,16 +388,14 @@ function byTurn(a: Member, b: Member): number {
  * Every order and choice: of the waiting pods whose turn it is, any that finds a place takes any of the nodes that pass (or the one
  * where preemption makes room). null when that is too much work.
  */
-function playEveryOrder(group: readonly Member[], state: ClusterState): Play | null {
+function playEveryOrder(group: readonly Member[], scene: Scene): Play | null {
+  const cast = new Cast(group, scene)
   const seen = new Set<string>()
   const ends = new Map<string, End>()
   let work = 0
   const explore = (waiting: readonly Member[]): boolean => {
     // Preemption can chase pods around; a state that was seen is not looked at again, so this ends.
-    const id = group
-      .map(({ key, kind }) => `${kind} ${state.placed(key)?.node.name ?? ''}`)
-      .sort()
-      .join('\n')
+    const id = cast.id()
     if (seen.has(id)) return true
     seen.add(id)
 
@@ -305,28 +404,27 @@ function playEveryOrder(group: readonly Member[], state: ClusterState): Play | n
     const moves: Move[] = []
     let turn: Member | null = null
     for (const member of [...waiting].sort(byTurn)) {
-      if (turn !== null && byTurn(turn, member) !== 0) break
+      // Once it is somebody's turn, only those come beside him whose turn it is, too, or always.
+      if (turn !== null && member.stage !== null && byTurn(turn, member) !== 0) continue
       const known = kinds.get(member.kind)
       if (known !== undefined) {
         messages.set(member, known.message)
         continue
       }
       if (work > MOST_WORK) return false
-      const found = movesOf(member, state)
+      const found = movesOf(member, scene.state)
       work += found.work
       kinds.set(member.kind, found)
       messages.set(member, found.message)
-      if (found.moves.length > 0) {
-        turn = member
-        moves.push(...found.moves)
-      }
+      moves.push(...found.moves)
+      if (found.moves.length > 0 && member.stage !== null) turn ??= member
     }
     if (moves.length === 0) {
-      ends.set(id, endOf(group, messages, state))
+      ends.set(id, cast.end(messages))
       return true
     }
     for (const move of moves) {
-      const { undo, out } = make(move, group, state)
+      const { undo, out } = cast.make(move)
       const enough = explore([...waiting.filter((member) => member !== move.member), ...out])
       undo()
       if (!enough) return false
@@ -337,10 +435,11 @@ function playEveryOrder(group: readonly Member[], state: ClusterState): Play | n
 }
 
 /** Many orders and choices, the same ones each time: what fails is tried again until nothing more finds a place. */
-function playSamples(group: readonly Member[], state: ClusterState): End[] {
+function playSamples(group: readonly Member[], scene: Scene): End[] {
   const ends: End[] = []
   let work = 0
   for (let sample = 0; sample < MOST_SAMPLES && (sample < FEWEST_SAMPLES || work < 2 * MOST_WORK); sample++) {
+    const cast = new Cast(group, scene)
     const choose = chooser(sample)
     const rank = new Map(group.map((member) => [member, choose(group.length)]))
     const order = [...group].sort((a, b) => byTurn(a, b) || (rank.get(a) ?? 0) - (rank.get(b) ?? 0))
@@ -348,16 +447,16 @@ function playSamples(group: readonly Member[], state: ClusterState): End[] {
     let waiting = new Map<Member, string | null>(order.map((member) => [member, null]))
     // What a kind of pod was refused with, for as long as nothing moves.
     const refused = new Map<string, string | null>()
-    for (let round = 0; round <= group.length; round++) {
+    for (let round = 0; round <= 2 * group.length; round++) {
       const again = new Map<Member, string | null>()
       let progress = false
-      for (const member of [...waiting.keys()].sort(byTurn)) {
+      for (const member of atAnyTime([...waiting.keys()].sort(byTurn), choose)) {
         const known = refused.get(member.kind)
         if (known !== undefined) {
           again.set(member, known)
           continue
         }
-        const { moves, message, work: cost } = movesOf(member, state)
+        const { moves, message, work: cost } = movesOf(member, scene.state)
         work += cost
         const move = moves[choose(moves.length)]
         if (move === undefined) {
@@ -366,7 +465,7 @@ function playSamples(group: readonly Member[], state: ClusterState): End[] {
           continue
         }
         refused.clear()
-        const { undo, out } = make(move, group, state)
+        const { undo, out } = cast.make(move)
         undos.push(undo)
         for (const lost of out) again.set(lost, null)
         progress = true
@@ -374,10 +473,17 @@ function playSamples(group: readonly Member[], state: ClusterState): End[] {
       waiting = again
       if (!progress) break
     }
-    ends.push(endOf(group, waiting, state))
+    ends.push(cast.end(waiting))
     for (const undo of undos.reverse()) undo()
   }
   return ends
+}
+
+/** The members in their turn, those that come at any time somewhere among them. */
+function atAnyTime(sorted: readonly Member[], choose: (below: number) => number): Member[] {
+  const order = sorted.filter(({ stage }) => stage !== null)
+  for (const member of sorted) if (member.stage === null) order.splice(choose(order.length + 1), 0, member)
+  return order
 }
 
 /** A fixed sequence of choices for each number, so that the plan is the same each time (a linear congruential generator). */

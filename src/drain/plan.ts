@@ -4,7 +4,7 @@ import type { ClusterSnapshot } from '../cluster/snapshot.js'
 import { shellCommand } from '../node/shell-quote.js'
 import { podKey } from '../scheduling/cluster-state.js'
 import type { Attempt } from '../scheduling/schedule.js'
-import { playTogether, type Together } from './joint.js'
+import { isPending, playTogether, type Together } from './joint.js'
 import { attemptAlone, type Fate, fateOf, type Judged, judge, namesItsNode, pinning, refusals } from './judge.js'
 import { type Advice, adviceFor } from './rules/advice.js'
 import { BudgetPlay, type EvictionResult } from './rules/budgets.js'
@@ -111,6 +111,7 @@ export function planDrain(snapshot: ClusterSnapshot, options: DrainOptions): Dra
 
 /** How the drain goes as a whole: the budgets, and the pods that compete for room. Each depends on the other. */
 function playDrain(judged: readonly Judged[], scene: Scene): Played {
+  const pending = scene.snapshot.objects.Pod.filter(isPending)
   let together: Together = { outcomes: new Map(), groups: [] }
   let evictions = playBudgets(judged, together, scene)
   // A pod that finds no room gives its budget nothing back; then another may be held, and take no room. Two rounds settle it.
@@ -123,7 +124,7 @@ function playDrain(judged: readonly Judged[], scene: Scene): Played {
       const waits = eviction.waits === null ? 0 : 1
       return [{ judged: one, stage: 2 * scene.nodes.indexOf(one.pod.spec?.nodeName ?? '') + waits }]
     })
-    const played = playTogether(leaving, returning, scene)
+    const played = playTogether(leaving, returning, pending, scene)
     // What is held now took part in the round before: that is how it would end, and what its budget reckons with.
     together = { outcomes: new Map([...together.outcomes, ...played.outcomes]), groups: played.groups }
     const again = playBudgets(judged, together, scene)

@@ -75,6 +75,14 @@ export interface ListedVolume {
   reason: 'unused' | 'released'
 }
 
+/** Pods that compete for room (NS/NAME), and how many of them stay Pending, in the orders and choices that were played. */
+export interface ContendedGroup {
+  pods: string[]
+  /** Those of them that are Pending already, before the drain; absent when none is. */
+  waiting?: string[]
+  pending: { min: number; max: number }
+}
+
 export interface DrainReport {
   apiVersion: 'kubectl-storage/v1'
   kind: 'DrainReport'
@@ -88,8 +96,8 @@ export interface DrainReport {
   pods: PodReport[]
   volumes: ListedVolume[]
   claims: { namespace: string; name: string; selectedNode: string }[]
-  /** Groups of pods that compete, with how many of each stay Pending at least and at most; absent when there is none. */
-  contention?: { pods: string[]; pending: { min: number; max: number } }[]
+  /** Absent when no pod competes. */
+  contention?: ContendedGroup[]
   /** Verdict → number of pods; zeros left out. */
   summary: Partial<Record<Verdict, number>>
   /** The `kubectl drain` command line with exactly the flags it demands; null with `--cordon-only`, with `--pod`, and when pods can't be read. */

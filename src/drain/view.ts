@@ -505,10 +505,11 @@ function messages(view: View): string[] {
 }
 
 function contention({ report, wide, width }: View): string[] {
-  return (report.contention ?? []).flatMap(({ pods, pending: { min, max } }) => {
+  return (report.contention ?? []).flatMap(({ pods, waiting = [], pending: { min, max } }) => {
     const count = min === max ? `${max}` : `${min} to ${max}`
     const verb = max === 1 ? 'stays' : 'stay'
-    return wrap(`Of ${nameList(pods, wide)}, ${count} ${verb} Pending: there is not room for all.`, width)
+    const already = waiting.length === 0 ? '' : ` (Pending already: ${nameList(waiting, wide)})`
+    return wrap(`Of ${nameList(pods, wide)}${already}, ${count} ${verb} Pending: there is not room for all.`, width)
   })
 }
 

@@ -324,3 +324,98 @@ describe('FUSE servers', () => {
     expect(losing([mounter, ...user('one', 'b'), s3('one', 's3.csi.aws.com')])).toEqual([])
   })
 })
+
+describe('pods that are Pending before the drain', () => {
+  const cordonTolerated = { tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }] }
+  const pending = { phase: 'Pending' }
+
+  it('may take the room that one which comes back has just left', () => {
+    const objects = [
+      node('a'),
+      pod('demo/back', { node: 'a', spec: cpu('3', cordonTolerated) }),
+      pod('demo/waits', { spec: cpu('3', cordonTolerated), status: pending }),
+    ]
+    const report = drain(objects)
+    expect(ends(objects)).toEqual({ back: 'returns, contended' })
+    expect(report.pods[0]?.effects).toEqual([{ effect: 'contended', node: 'a', with: ['demo/waits'] }])
+    expect(report.contention).toEqual([
+      { pods: ['demo/back', 'demo/waits'], waiting: ['demo/waits'], pending: { min: 1, max: 1 } },
+    ])
+  })
+
+  it('may be tried first although their priority is lower, and are driven out again where that can be', () => {
+    const never = { preemptionPolicy: 'Never', priority: 10, ...cordonTolerated }
+    const first = (spec: PodSpec) => [
+      node('a'),
+      pod('demo/back', { node: 'a', spec: cpu('3', spec) }),
+      pod('demo/waits', { spec: cpu('3', cordonTolerated), status: pending }),
+    ]
+    expect(ends(first(never))).toEqual({ back: 'returns, contended' })
+    expect(ends(first({ priority: 10, ...cordonTolerated }))).toEqual({ back: 'returns' })
+  })
+
+  it('change nothing when they can not go where the others go, or all find room', () => {
+    const objects = (waits: PodSpec, status: { phase: string } = pending) => [
+      node('a'),
+      node('b'),
+      pod('demo/p', { node: 'a', spec: cpu('2') }),
+      pod('demo/waits', { spec: waits, status }),
+    ]
+    expect(ends(objects(cpu('9')))).toEqual({ p: 'moves' })
+    expect(ends(objects(cpu('1')))).toEqual({ p: 'moves' })
+    expect(ends(objects(cpu('3')))).toEqual({ p: 'moves, contended' })
+    // Those that the scheduler does not look at wait for something else.
+    expect(ends(objects(cpu('3', { schedulingGates: [{ name: 'g' }] })))).toEqual({ p: 'moves' })
+    expect(ends(objects(cpu('3', { schedulerName: 'other' })))).toEqual({ p: 'moves' })
+    expect(ends(objects(cpu('3'), { phase: 'Failed' }))).toEqual({ p: 'moves' })
+  })
+
+  it('are no pods of the report, and their number does not make the play endless', () => {
+    const many = Array.from({ length: 3000 }, (_, index) =>
+      pod(`demo/waits-${index}`, { spec: cpu('1', cordonTolerated), status: pending }),
+    )
+    const report = drain([node('a'), pod('demo/back', { node: 'a', spec: cpu('1', cordonTolerated) }), ...many])
+    expect(report.pods).toMatchObject([{ name: 'back', verdict: 'returns' }])
+    expect(report.pods[0]?.effects).toMatchObject([{ effect: 'contended' }])
+  })
+})
+
+describe('pods that preemption drives out', () => {
+  const near = (app: string): PodSpec => ({
+    affinity: {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app } } },
+        ],
+      },
+    },
+  })
+
+  it('may be those that another one wants to be with', () => {
+    const objects = [
+      node('a'),
+      node('b'),
+      pod('demo/db', { node: 'b', spec: cpu('2'), labels: { app: 'db' } }),
+      pod('demo/filler', { node: 'b', spec: cpu('1500m', { priority: 10 }) }),
+      pod('demo/high', { node: 'a', spec: cpu('2', { priority: 10 }) }),
+      pod('demo/near', { node: 'a', spec: cpu('100m', { ...near('db'), priority: 10 }) }),
+    ]
+    const report = drain(objects)
+    expect(ends(objects)).toEqual({ high: 'moves', near: 'moves, contended' })
+    expect(report.pods[0]?.effects).toMatchObject([{ effect: 'preempts', node: 'b', victims: ['demo/db'] }])
+  })
+
+  it('come back where they find room, when a controller makes them again', () => {
+    const objects = (rest: { owner?: null }) => [
+      node('a'),
+      node('b'),
+      node('c', { allocatable: { cpu: '2' } }),
+      pod('demo/db', { node: 'b', spec: cpu('2'), labels: { app: 'db' }, ...rest }),
+      pod('demo/filler', { node: 'b', spec: cpu('1500m', { priority: 10 }) }),
+      pod('demo/high', { node: 'a', spec: cpu('2500m', { priority: 10 }) }),
+      pod('demo/near', { node: 'a', spec: cpu('0', { ...near('db'), priority: 10 }) }),
+    ]
+    expect(ends(objects({}))).toEqual({ high: 'moves', near: 'moves' })
+    expect(ends(objects({ owner: null }))).toEqual({ high: 'moves', near: 'moves, contended' })
+  })
+})

@@ -12,6 +12,8 @@ kubernetes=v1.34.4
 # Its scheduler is asked, too: scheduler.lab.test.ts.
 newer=v1.37.2
 moto=5.2.5
+# The nodes' containerd asks for it by this name: support/node-files.ts.
+pause=example.com/kubectl-storage/pause:lab
 suite=bookworm
 host_packages=(mmdebstrap systemd-container openssh-client openssl iproute2 jq python3-venv ca-certificates e2fsprogs)
 node_packages=(systemd systemd-sysv dbus openssh-server sudo fuse3 sshfs s3fs iproute2 iptables procps util-linux e2fsprogs
@@ -61,18 +63,27 @@ from_debian() {
   made debian "$key"
 }
 
-# go_program FOLDER MODULE-FILES PACKAGE [LDFLAGS [SUFFIX]]: one program out of a module, built as an ordinary dependency.
-go_program() {
-  local program=${3##*/}${5:-} folder="$cache/src/$1" key
-  key=$(key "$here/kube/$2.go.mod" "$here/kube/$2.go.sum" <(echo "$3" "${4:-}"; go env GOVERSION GOARCH))
-  fresh "$program" "$key" "$cache/bin/$program" && return
-  say "compiling $program"
-  mkdir -p "$folder"
-  cp "$here/kube/$2.go.mod" "$folder/go.mod"
-  cp "$here/kube/$2.go.sum" "$folder/go.sum"
-  (cd "$folder" && go build -trimpath -ldflags "-s -w ${4:-}" -o "$work/$program" "$3")
-  mv "$work/$program" "$cache/bin/$program"
-  made "$program" "$key"
+# go_programs FOLDER MODULE-FILES LDFLAGS SUFFIX PACKAGE...: programs out of one module, built as an ordinary dependency. All that is
+# missing is built by one command, so that one program is compiled while another is linked.
+go_programs() {
+  local folder="$cache/src/$1" module=$2 flags="-s -w $3" suffix=$4 package program key missing=()
+  shift 4
+  key=$(key "$here/kube/$module.go.mod" "$here/kube/$module.go.sum" <(echo "$flags"; go env GOVERSION GOARCH))
+  for package; do
+    program=${package##*/}$suffix
+    fresh "$program" "$key" "$cache/bin/$program" || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "compiling ${missing[*]##*/}${suffix:+ of ${suffix#-}}"
+  mkdir -p "$folder" "$work/go"
+  cp "$here/kube/$module.go.mod" "$folder/go.mod"
+  cp "$here/kube/$module.go.sum" "$folder/go.sum"
+  (cd "$folder" && go build -trimpath -ldflags "$flags" -o "$work/go/" "${missing[@]}")
+  for package in "${missing[@]}"; do
+    program=${package##*/}
+    mv "$work/go/$program" "$cache/bin/$program$suffix"
+    made "$program$suffix" "$key"
+  done
 }
 
 # version_flags VERSION: what makes programs of Kubernetes say that they are of it.
@@ -82,14 +93,12 @@ version_flags() {
 }
 
 programs() {
-  local c
-  for c in kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl; do
-    go_program kubernetes kubernetes "k8s.io/kubernetes/cmd/$c" "$(version_flags "$kubernetes")"
-  done
-  for c in kube-apiserver kube-scheduler; do
-    go_program "kubernetes-$newer" kubernetes-1.37 "k8s.io/kubernetes/cmd/$c" "$(version_flags "$newer")" "-$newer"
-  done
-  go_program local-path local-path github.com/rancher/local-path-provisioner
+  local cmd=k8s.io/kubernetes/cmd
+  go_programs kubernetes kubernetes "$(version_flags "$kubernetes")" '' \
+    $cmd/kube-apiserver $cmd/kube-controller-manager $cmd/kube-scheduler $cmd/kubelet $cmd/kubectl
+  go_programs "kubernetes-$newer" kubernetes-1.37 "$(version_flags "$newer")" "-$newer" \
+    $cmd/kube-apiserver $cmd/kube-scheduler
+  go_programs local-path local-path '' '' github.com/rancher/local-path-provisioner
 }
 
 rootfs() { # one read-only base for all nodes: systemd, sshd, containerd, FUSE file systems
@@ -129,13 +138,13 @@ busybox_tree() { # FOLDER
 
 small_images() {
   local key
-  key=$(key "$here/pause.go" "$cache/bin/busybox")
+  key=$(key "$here/pause.go" "$cache/bin/busybox" <(echo "$pause"))
   fresh small-images "$key" "$cache/images/pause.tar" "$cache/images/busybox.tar" && return
   say 'images pause and busybox'
   mkdir "$work/pause"
   (cd "$here" && GOFLAGS='' go build -trimpath -ldflags '-s -w' -o "$work/pause/pause" pause.go)
   tar -C "$work/pause" -cf "$work/pause.tar" .
-  image pause registry.k8s.io/pause:3.10 "$work/pause.tar" /pause
+  image pause "$pause" "$work/pause.tar" /pause
   busybox_tree "$work/busybox"
   rm "$work/busybox/bin/sleep"
   cp "$work/pause/pause" "$work/busybox/bin/sleep"

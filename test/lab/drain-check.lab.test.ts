@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { DrainReport } from '../../src/drain/types.js'
 import { Lab } from './support/lab.js'
 import { previewAndDrain } from './support/reality.js'
-import { RANDOM_NAMESPACE, randomWorkloads } from './support/workloads.js'
+import { RANDOM_NAMESPACE, randomWorkloads, workerCpu } from './support/workloads.js'
 
 /** Preview = reality: what drain-check says of a node, and what the drain that it prints then does. */
 const lab = Lab.connect()
@@ -64,9 +64,7 @@ describe('of random clusters', () => {
   let cpu = 0
 
   beforeAll(async () => {
-    const node = await lab.get('node', NODE)
-    const text = String((node.status as unknown as { allocatable: { cpu: string } }).allocatable.cpu)
-    cpu = text.endsWith('m') ? Number(text.slice(0, -1)) : Number(text) * 1000
+    cpu = await workerCpu(lab)
   })
 
   afterEach(() => lab.kubectl(['uncordon', 'k8s-node-1', NODE]))

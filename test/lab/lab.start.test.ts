@@ -2,7 +2,7 @@
  * A lab that is started, fails, or is interrupted leaves nothing of it behind. These start labs of their own, so none may be up.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -142,6 +142,29 @@ describe('lab:up', () => {
     expect(await again.ended).toBe(0)
     expect(again.output()).toBe('lab: no lab was up\n')
   })
+})
+
+describe('a build', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'that gets %s while it compiles ends, and leaves nothing half-made',
+    async (signal) => {
+      const cache = join(folder, `cache-${signal}`)
+      const { child, ended, output } = start('lab:build', [], { KUBECTL_STORAGE_LAB: cache })
+      await waitFor('the compiler', () => (output().includes('compiling') ? true : missing(output())), {
+        timeoutMs: 300_000,
+      })
+      await sleep(1000)
+      process.kill(Number(child.pid), signal)
+      const told = Date.now()
+      expect(await ended, output()).not.toBe(0)
+      expect(Date.now() - told).toBeLessThan(10_000)
+      expect(readdirSync(cache).filter((name) => name.startsWith('build.'))).toEqual([])
+      expect(readdirSync(join(cache, 'bin')).sort()).toEqual(['busybox', 'etcd'])
+      await expectNothingLeft()
+      const compilers = await run('pgrep', ['-f', `${cache}/`])
+      expect(compilers.stdout).toBe('')
+    },
+  )
 })
 
 describe('bad ground', () => {

@@ -96,6 +96,8 @@ async function stage({ volumeId, stagingTargetPath, secrets, volumeContext }: Re
   const direct = asked.includes('--no-systemd')
   await makePrefix(endpoint, bucket, prefix)
   mkdirSync(stagingTargetPath, { recursive: true })
+  // As drivers do that start a pod for each volume; here the scene has made that pod.
+  if (asked.includes('--mounter-pod')) return untilMounted(stagingTargetPath, () => true)
 
   const environment = [`AWS_ACCESS_KEY_ID=${accessKeyID}`, `AWS_SECRET_ACCESS_KEY=${secretAccessKey}`]
   const options = `url=${endpoint},use_path_request_style,allow_other,nonempty,subtype=geesefs,fsname=${bucket}`

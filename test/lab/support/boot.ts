@@ -142,10 +142,24 @@ function startControllers(at: Folders): void {
     // A volume and a claim that name each other may miss each other's creation; then only this brings them together (15 s by default).
     '--pvclaimbinder-sync-period=2s',
   ])
+  const config = join(at.run, 'scheduler.json')
+  writeFileSync(config, JSON.stringify(schedulerConfig(at)))
   startProcess(at, 'scheduler', join(at.bin, 'kube-scheduler'), [
-    `--kubeconfig=${join(at.pki, 'scheduler.kubeconfig')}`,
-    '--leader-elect=false',
+    `--config=${config}`,
+    // Five minutes by default. What no event made it look at again it looks at after this time, every half minute.
+    '--pod-max-in-unschedulable-pods-duration=5s',
   ])
+}
+
+function schedulerConfig(at: Folders): object {
+  return {
+    apiVersion: 'kubescheduler.config.k8s.io/v1',
+    kind: 'KubeSchedulerConfiguration',
+    clientConnection: { kubeconfig: join(at.pki, 'scheduler.kubeconfig') },
+    leaderElection: { leaderElect: false },
+    // Ten by default: the one thing that a test would wait for to know that a Pending pod stays so.
+    podMaxBackoffSeconds: 1,
+  }
 }
 
 async function startNode(

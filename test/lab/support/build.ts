@@ -20,10 +20,12 @@ export async function build(at: Folders, signal?: AbortSignal): Promise<void> {
   })
   const script = join(REPOSITORY, 'test/lab/build.sh')
   await new Promise<void>((resolve, reject) => {
+    // A group of its own: bash looks at a signal only when what it waits for has ended, which may be a compiler with minutes to go.
     const child = spawn(script, [at.cache, realpathSync(process.execPath), driver], {
       stdio: ['ignore', 'inherit', 'inherit'],
+      detached: true,
     })
-    const stop = () => child.kill('SIGTERM')
+    const stop = () => process.kill(-Number(child.pid), 'SIGTERM')
     signal?.addEventListener('abort', stop)
     child.on('error', reject)
     child.on('close', (code) => {

@@ -45,6 +45,7 @@ export type Pod = KubeObject & {
   spec: { nodeName?: string }
   status: {
     phase: string
+    nominatedNodeName?: string
     conditions?: { type: string; status: string; reason?: string; message?: string }[]
     containerStatuses?: { ready: boolean; state: Record<string, { reason?: string; message?: string }> }[]
   }

@@ -43,7 +43,7 @@ for i in ${BOOT_IMAGES.join(' ')}; do ctr -n k8s.io images import ${IMAGES}/$i.t
     }),
     '/etc/containerd/config.toml': `version = 2
 [plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "registry.k8s.io/pause:3.10"
+  sandbox_image = "example.com/kubectl-storage/pause:lab"
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"

@@ -1,7 +1,7 @@
 /** The scenes that the plugin exists for. Each is a state of the cluster that a test or a person starts by name. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DRIVER } from '../csi/handle.js'
+import { DRIVER, stagingPath } from '../csi/handle.js'
 import { NODES, REPOSITORY, S3_ENDPOINT } from './config.js'
 import type { Lab } from './lab.js'
 import { missing } from './wait.js'
@@ -30,6 +30,8 @@ const OPTIONS = '--memory-limit 1000 --dir-mode 0777 --file-mode 0666'
 export const MEDIA = s3Volume(1, OPTIONS)
 /** Served by the driver's own pod. */
 export const DIRECT = s3Volume(2, `${OPTIONS} --no-systemd`)
+/** Served by a pod that has nothing else to do. */
+export const MOUNTED_BY_POD = s3Volume(3, `${OPTIONS} --mounter-pod`)
 
 export const SCENES: Scene[] = [
   {
@@ -92,6 +94,15 @@ export const SCENES: Scene[] = [
         ])
         return code !== 0 && stderr.includes('not connected') ? true : missing(`ls /media exits ${code} ${stderr}`)
       })
+    },
+  },
+  {
+    name: 'media-mounter',
+    title: 'the same served by a pod of its own, which a drain of k8s-node-2 ends, too',
+    start: async (lab) => {
+      await driver(lab)
+      await mounter(lab, MOUNTED_BY_POD)
+      await s3Workload(lab, 'media-mounter', MOUNTED_BY_POD, WATCHES_ITS_END)
     },
   },
   {
@@ -226,8 +237,76 @@ export async function restartDriver(lab: Lab): Promise<void> {
   await driverReady(lab)
 }
 
+/** Serves the volume on k8s-node-2, and nowhere else. */
+async function mounter(lab: Lab, { handle }: S3Volume): Promise<void> {
+  const [bucket, prefix] = handle.split('/')
+  const options = `url=${S3_ENDPOINT},use_path_request_style,allow_other,nonempty,subtype=geesefs,fsname=${bucket}`
+  const key = (name: string, key: string) => ({ name, valueFrom: { secretKeyRef: { name: 'csi-s3-secret', key } } })
+  const labels = { app: 'mounter' }
+  const hostPath = (name: string, path: string) => ({ name, hostPath: { path, type: 'Directory' } })
+  await lab.apply({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'mounter', namespace: 'kube-system' },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          terminationGracePeriodSeconds: 1,
+          nodeSelector: { 'kubernetes.io/hostname': 'k8s-node-2' },
+          containers: [
+            {
+              name: 'mounter',
+              image: 'example.com/kubectl-storage/csi-s3:lab',
+              imagePullPolicy: 'Never',
+              // The driver makes bucket and directory when the kubelet stages the volume.
+              command: ['sh', '-c', 'until geesefs "$@"; do sleep 0.2; done', 'mounter'],
+              args: ['-f', '-o', options, `${bucket}:/${prefix}`, stagingPath(handle)],
+              env: [key('AWS_ACCESS_KEY_ID', 'accessKeyID'), key('AWS_SECRET_ACCESS_KEY', 'secretAccessKey')],
+              securityContext: { privileged: true },
+              volumeMounts: [
+                { name: 'kubelet', mountPath: '/var/lib/kubelet', mountPropagation: 'Bidirectional' },
+                { name: 'plugin', mountPath: '/plugin' },
+              ],
+            },
+          ],
+          volumes: [hostPath('kubelet', '/var/lib/kubelet'), hostPath('plugin', `/var/lib/kubelet/plugins/${DRIVER}`)],
+        },
+      },
+    },
+  })
+}
+
+/** What the container saw of /media in the three seconds after it was told to end. */
+export const SEEN_AT_THE_END = '/srv/seen-at-the-end'
+const WATCHES_ITS_END = {
+  nodeSelector: { 'kubernetes.io/hostname': 'k8s-node-2' },
+  terminationGracePeriodSeconds: 10,
+  command: [
+    ...['sh', '-c'],
+    `trap 'for i in $(seq 30); do ls /media >> /seen/ls 2>&1; usleep 100000; done; exit' TERM; sleep infinity & wait`,
+  ],
+  mounts: [{ name: 'seen', mountPath: '/seen' }],
+  volumes: [{ name: 'seen', hostPath: { path: SEEN_AT_THE_END, type: 'DirectoryOrCreate' } }],
+}
+
+type Extra = { command: string[]; mounts: object[]; volumes: object[]; [field: string]: unknown }
+const PLAIN: Extra = {
+  command: ['sleep', 'infinity'],
+  mounts: [],
+  volumes: [],
+  terminationGracePeriodSeconds: 1,
+}
+
 /** A volume of the bucket, its claim, and a Deployment that has it at /media, on k8s-node-2 as long as that can be. */
-async function s3Workload(lab: Lab, name: string, { name: volume, handle, options }: S3Volume): Promise<void> {
+async function s3Workload(
+  lab: Lab,
+  name: string,
+  { name: volume, handle, options }: S3Volume,
+  { command, mounts, volumes, ...fields }: Extra = PLAIN,
+): Promise<void> {
   const metadata = { name, namespace: NAMESPACE }
   const secret = { name: 'csi-s3-secret', namespace: 'kube-system' }
   const size = { storage: '1Gi' }
@@ -270,7 +349,7 @@ async function s3Workload(lab: Lab, name: string, { name: volume, handle, option
         template: {
           metadata: { labels },
           spec: {
-            terminationGracePeriodSeconds: 1,
+            ...fields,
             affinity: {
               nodeAffinity: {
                 preferredDuringSchedulingIgnoredDuringExecution: [
@@ -283,11 +362,11 @@ async function s3Workload(lab: Lab, name: string, { name: volume, handle, option
                 name: 'app',
                 image: 'busybox',
                 imagePullPolicy: 'IfNotPresent',
-                command: ['sleep', 'infinity'],
-                volumeMounts: [{ name: 'media', mountPath: '/media' }],
+                command,
+                volumeMounts: [{ name: 'media', mountPath: '/media' }, ...mounts],
               },
             ],
-            volumes: [{ name: 'media', persistentVolumeClaim: { claimName: name } }],
+            volumes: [{ name: 'media', persistentVolumeClaim: { claimName: name } }, ...volumes],
           },
         },
       },

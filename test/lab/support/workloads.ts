@@ -1,4 +1,6 @@
 /** Random workloads for the lab's two workers: small enough to start in seconds, various enough to get into each other's way. */
+import type { Lab } from './lab.js'
+
 type Random = () => number
 type Manifest = {
   apiVersion: string
@@ -12,6 +14,13 @@ const NODES = ['k8s-node-1', 'k8s-node-2'] as const
 
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
 const chance = (random: Random, of: number): boolean => random() < of
+
+/** Thousandths of a processor that a worker has for pods. */
+export async function workerCpu(lab: Lab): Promise<number> {
+  const node = await lab.get('node', NODES[0])
+  const text = String((node.status as unknown as { allocatable: { cpu: string } }).allocatable.cpu)
+  return text.endsWith('m') ? Number(text.slice(0, -1)) : Number(text) * 1000
+}
 
 /** `cpu`: thousandths that a worker has for pods. */
 export function randomWorkloads(random: Random, cpu: number): Manifest[] {
