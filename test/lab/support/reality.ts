@@ -9,7 +9,7 @@ import { Readable } from 'node:stream'
 import type { Pod as ClusterPod } from '../../../src/cluster/objects.js'
 import { readCluster } from '../../../src/cluster/read.js'
 import { OwnerIndex } from '../../../src/drain/rules/owners.js'
-import { sceneOf } from '../../../src/drain/scene.js'
+import { type Scene, sceneOf } from '../../../src/drain/scene.js'
 import type { DrainReport, PodReport } from '../../../src/drain/types.js'
 import { podInfo } from '../../../src/scheduling/cluster-state.js'
 import { schedule } from '../../../src/scheduling/schedule.js'
@@ -52,7 +52,7 @@ export async function previewAndDrain(lab: Lab, nodes: string[]): Promise<Realit
   }
   const compare = async () => [
     ...compareLeft(report, before, after),
-    ...compareReplaced(report, before, after),
+    ...(await compareReplaced(lab, report, before, after)),
     ...(await compareMessages(lab, report, nodes, before, after)),
   ]
   let found = await compare()
@@ -97,7 +97,7 @@ export async function previewAndCordon(lab: Lab, nodes: string[]): Promise<Reali
       const places = [...replacements(before, after).values()].flat().map(({ spec }) => spec.nodeName)
       if (places.join() !== pod.node) differences.push(`${pod.name}: was to stay on ${pod.node}, is on ${places}`)
     } else {
-      differences.push(...compareReplaced(alone, before, after))
+      differences.push(...(await compareReplaced(lab, alone, before, after)))
       differences.push(...(await compareMessages(lab, alone, nodes, before, after)))
     }
     before = after
@@ -235,7 +235,12 @@ function familiesOf(report: DrainReport, before: readonly Pod[], after: readonly
 
 const isContended = ({ effects }: PodReport) => effects.some(({ effect }) => effect === 'contended')
 
-function compareReplaced(report: DrainReport, before: readonly Pod[], after: readonly Pod[]): string[] {
+async function compareReplaced(
+  lab: Lab,
+  report: DrainReport,
+  before: readonly Pod[],
+  after: readonly Pod[],
+): Promise<string[]> {
   const differences: string[] = []
   const families = familiesOf(report, before, after)
   for (const { name, said, fresh, drivenOut } of families) {
@@ -253,6 +258,8 @@ function compareReplaced(report: DrainReport, before: readonly Pod[], after: rea
       const node = pod.spec.nodeName
       if (node === undefined) continue
       const allowed = new Set(made.flatMap(placesOf))
+      // What the pod may do depends on where the others went, when its rules look at them.
+      if (!allowed.has(node)) for (const open of await openFor(lab, pod, report.nodes)) allowed.add(open)
       if (!allowed.has(node))
         differences.push(`${name}: ${idOf(pod)} is on ${node}, said was ${[...allowed].join(', ') || 'no node'}`)
       const back = report.nodes.includes(node)
@@ -313,8 +320,8 @@ async function compareMessages(
   })
 }
 
-/** What our filters say of a Pending pod on the cluster as it is now, with the other new pods where they are, and without them. */
-async function statePredictor(lab: Lab, nodes: string[]): Promise<(pod: Pod) => string[]> {
+/** The cluster as it is now, with these nodes cordoned, as our filters see it. */
+async function sceneNow(lab: Lab, nodes: string[]): Promise<{ scene: Scene; podOf: (pod: Pod) => ClusterPod }> {
   const dump = await dumpOf(lab)
   const { gitVersion } = (
     JSON.parse(await lab.kubectl(['version', '--output=json'])) as { serverVersion: { gitVersion: string } }
@@ -323,11 +330,26 @@ async function statePredictor(lab: Lab, nodes: string[]): Promise<(pod: Pod) => 
     ...(await readCluster({ from: ['-'], stdin: Readable.from([dump]), kinds: [] })),
     serverVersion: gitVersion,
   }
+  const scene = sceneOf(snapshot, nodes, [], new OwnerIndex(snapshot), new Map())
+  const podOf = ({ metadata }: Pod) =>
+    snapshot.objects.Pod.find((pod) => pod.metadata.uid === metadata.uid) as ClusterPod
+  return { scene, podOf }
+}
+
+/** What our filters say of a Pending pod with the other new pods where they are. */
+async function statePredictor(lab: Lab, nodes: string[]): Promise<(pod: Pod) => string[]> {
+  const { scene, podOf } = await sceneNow(lab, nodes)
   return (pod) => {
-    const found = snapshot.objects.Pod.find(({ metadata }) => metadata.uid === pod.metadata.uid) as ClusterPod
-    const scene = sceneOf(snapshot, nodes, [], new OwnerIndex(snapshot), new Map())
-    const message = () => schedule(podInfo(found, scene.rules, 'spec'), scene.state).message
-    const withOthers = message()
-    return withOthers === null ? [] : [withOthers]
+    const { message } = schedule(podInfo(podOf(pod), scene.rules, 'spec'), scene.state)
+    return message === null ? [] : [message]
   }
+}
+
+/** The nodes that our filters let the pod go to, if it were made again with all others where they are. */
+async function openFor(lab: Lab, pod: Pod, nodes: string[]): Promise<string[]> {
+  const { scene, podOf } = await sceneNow(lab, nodes)
+  const placed = scene.state.placed(idOf(pod))
+  if (placed !== undefined) scene.state.remove(placed.pod, placed.node)
+  const { nodeName: _, ...spec } = podOf(pod).spec ?? {}
+  return schedule(podInfo({ ...podOf(pod), spec }, scene.rules, 'spec'), scene.state).feasible.map(({ name }) => name)
 }
