@@ -1,7 +1,8 @@
 /** What takes several workloads, each started where it has to be: effects, budgets and --cordon-only, foretold and then played. */
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, expect } from 'vitest'
 import type { DrainReport } from '../../src/drain/types.js'
 import { isReady, Lab, type Pod } from './support/lab.js'
+import { PartSuite } from './support/part-suite.js'
 import { previewAndCordon, previewAndDrain } from './support/reality.js'
 import { NAMESPACE, SEEN_AT_THE_END } from './support/scenes.js'
 import { workerCpu } from './support/workloads.js'
@@ -9,6 +10,7 @@ import { workerCpu } from './support/workloads.js'
 const lab = Lab.connect()
 const NODE = 'k8s-node-2'
 const OTHER = 'k8s-node-1'
+const suite = new PartSuite(lab, 'drain-effects', 4)
 
 beforeEach(async () => {
   await lab.reset()
@@ -87,81 +89,75 @@ async function fewestReady<T>(app: string, work: () => Promise<T>): Promise<{ re
   }
 }
 
-describe('preempts', () => {
-  it('names the node and who has to go there, and they do', async () => {
-    await lab.apply(
-      Object.entries({ high: 1000, low: 10 }).map(([name, value]) => ({
-        apiVersion: 'scheduling.k8s.io/v1',
-        kind: 'PriorityClass',
-        metadata: { name },
-        value,
-      })),
-    )
-    await startOn(OTHER, { name: 'low', share: 0.6, pod: { ...on(OTHER), priorityClassName: 'low' } })
-    await startOn(NODE, { name: 'high', share: 0.6, pod: { priorityClassName: 'high' } })
-    const [victim] = await podsOf('low')
+suite.add('preempts: names the node and who has to go there, and they do', async () => {
+  await lab.apply(
+    Object.entries({ high: 1000, low: 10 }).map(([name, value]) => ({
+      apiVersion: 'scheduling.k8s.io/v1',
+      kind: 'PriorityClass',
+      metadata: { name },
+      value,
+    })),
+  )
+  await startOn(OTHER, { name: 'low', share: 0.6, pod: { ...on(OTHER), priorityClassName: 'low' } })
+  await startOn(NODE, { name: 'high', share: 0.6, pod: { priorityClassName: 'high' } })
+  const [victim] = await podsOf('low')
 
-    const { differences, report } = await previewAndDrain(lab, [NODE])
-    expect(differences).toEqual([])
-    expect(report.pods).toMatchObject([
-      {
-        verdict: 'moves',
-        effects: [{ effect: 'preempts', node: OTHER, victims: [`${NAMESPACE}/${victim?.metadata.name}`] }],
-        scheduling: { feasibleNodes: [], nominatedNode: OTHER },
-      },
-    ])
-    expect((await podsOf('high')).map(({ spec }) => spec.nodeName)).toEqual([OTHER])
-    const after = await podsOf('low')
-    expect(after.map(({ metadata }) => metadata.uid)).not.toContain(victim?.metadata.uid)
-    expect(after.map(({ spec }) => spec.nodeName)).toEqual([undefined])
-  })
+  const { differences, report } = await previewAndDrain(lab, [NODE])
+  expect(differences).toEqual([])
+  expect(report.pods).toMatchObject([
+    {
+      verdict: 'moves',
+      effects: [{ effect: 'preempts', node: OTHER, victims: [`${NAMESPACE}/${victim?.metadata.name}`] }],
+      scheduling: { feasibleNodes: [], nominatedNode: OTHER },
+    },
+  ])
+  expect((await podsOf('high')).map(({ spec }) => spec.nodeName)).toEqual([OTHER])
+  const after = await podsOf('low')
+  expect(after.map(({ metadata }) => metadata.uid)).not.toContain(victim?.metadata.uid)
+  expect(after.map(({ spec }) => spec.nodeName)).toEqual([undefined])
 })
 
-describe('contended', () => {
-  it('says with whom and how many stay Pending, and so many do', async () => {
-    await startOn(OTHER, { name: 'filler', share: 0.5, pod: on(OTHER) })
-    await startOn(NODE, { name: 'red', share: 0.35 }, { name: 'blue', share: 0.35 })
-    const { differences, report } = await previewAndDrain(lab, [NODE])
-    expect(differences).toEqual([])
-    expect(report.pods).toMatchObject([
-      { verdict: 'moves', effects: [{ effect: 'contended', node: OTHER }] },
-      { verdict: 'moves', effects: [{ effect: 'contended', node: OTHER }] },
-    ])
-    expect(report.contention).toMatchObject([{ pending: { min: 1, max: 1 } }])
-    const placed = [...(await podsOf('red')), ...(await podsOf('blue'))].filter(({ spec }) => spec.nodeName)
-    expect(placed).toHaveLength(1)
-  })
+suite.add('contended: says with whom and how many stay Pending, and so many do', async () => {
+  await startOn(OTHER, { name: 'filler', share: 0.5, pod: on(OTHER) })
+  await startOn(NODE, { name: 'red', share: 0.35 }, { name: 'blue', share: 0.35 })
+  const { differences, report } = await previewAndDrain(lab, [NODE])
+  expect(differences).toEqual([])
+  expect(report.pods).toMatchObject([
+    { verdict: 'moves', effects: [{ effect: 'contended', node: OTHER }] },
+    { verdict: 'moves', effects: [{ effect: 'contended', node: OTHER }] },
+  ])
+  expect(report.contention).toMatchObject([{ pending: { min: 1, max: 1 } }])
+  const placed = [...(await podsOf('red')), ...(await podsOf('blue'))].filter(({ spec }) => spec.nodeName)
+  expect(placed).toHaveLength(1)
 })
 
-describe('quorum', () => {
-  it('is lost when no budget makes the replicas go one by one', async () => {
-    await startOn(NODE, { name: 'raft', kind: 'StatefulSet', replicas: 3 })
-    const { result, fewest } = await fewestReady('raft', () => previewAndDrain(lab, [NODE]))
-    expect(result.differences).toEqual([])
-    const quorum = { effect: 'quorum', of: `StatefulSet ${NAMESPACE}/raft`, down: 3, bears: 1 }
-    expect(result.report.pods.map(({ effects }) => effects)).toEqual([[quorum], [quorum], [quorum]])
-    expect(3 - fewest).toBe(quorum.down)
-  })
-
-  it('bears one, and no more once the pods of another node are gone, too', async () => {
-    await lab.start('queue')
-    const pods = await podsOf('queue')
-    const count = (node: string) => pods.filter(({ spec }) => spec.nodeName === node).length
-    const [few, many] = count(NODE) === 1 ? [NODE, OTHER] : [OTHER, NODE]
-    expect(count(few)).toBe(1)
-
-    const alone = (await lab.plugin(['drain-check', few, '-o', 'json'])).json as DrainReport
-    expect(alone.pods).toMatchObject([{ verdict: 'stuck', effects: [] }])
-    const { result, fewest } = await fewestReady('queue', () => previewAndDrain(lab, [few, many]))
-    expect(result.differences).toEqual([])
-    const quorum = { effect: 'quorum', of: `StatefulSet ${NAMESPACE}/queue`, down: 3, bears: 1 }
-    expect(result.report.pods.map(({ effects }) => effects)).toEqual([[quorum], [quorum], [quorum]])
-    expect(fewest).toBe(0)
-  })
+suite.add('quorum: is lost when no budget makes the replicas go one by one', async () => {
+  await startOn(NODE, { name: 'raft', kind: 'StatefulSet', replicas: 3 })
+  const { result, fewest } = await fewestReady('raft', () => previewAndDrain(lab, [NODE]))
+  expect(result.differences).toEqual([])
+  const quorum = { effect: 'quorum', of: `StatefulSet ${NAMESPACE}/raft`, down: 3, bears: 1 }
+  expect(result.report.pods.map(({ effects }) => effects)).toEqual([[quorum], [quorum], [quorum]])
+  expect(3 - fewest).toBe(quorum.down)
 })
 
-describe('budgets', () => {
-  it.each(['StatefulSet', 'Deployment'] as const)('let the pods of a %s go one after the other', async (kind) => {
+suite.add('quorum: bears one, and no more once the pods of another node are gone, too', async () => {
+  await lab.start('queue')
+  const pods = await podsOf('queue')
+  const count = (node: string) => pods.filter(({ spec }) => spec.nodeName === node).length
+  const [few, many] = count(NODE) === 1 ? [NODE, OTHER] : [OTHER, NODE]
+  expect(count(few)).toBe(1)
+
+  const alone = (await lab.plugin(['drain-check', few, '-o', 'json'])).json as DrainReport
+  expect(alone.pods).toMatchObject([{ verdict: 'stuck', effects: [] }])
+  const { result, fewest } = await fewestReady('queue', () => previewAndDrain(lab, [few, many]))
+  expect(result.differences).toEqual([])
+  const quorum = { effect: 'quorum', of: `StatefulSet ${NAMESPACE}/queue`, down: 3, bears: 1 }
+  expect(result.report.pods.map(({ effects }) => effects)).toEqual([[quorum], [quorum], [quorum]])
+  expect(fewest).toBe(0)
+})
+
+for (const kind of ['StatefulSet', 'Deployment'] as const)
+  suite.add(`budgets: let the pods of a ${kind} go one after the other`, async () => {
     await startOn(NODE, { name: 'slow', kind, replicas: 3, budget: { maxUnavailable: 1 } })
     const { result, fewest } = await fewestReady('slow', () => previewAndDrain(lab, [NODE]))
     expect(result.differences).toEqual([])
@@ -174,38 +170,36 @@ describe('budgets', () => {
     expect(fewest).toBe(2)
   })
 
-  it('hold the rest when the first that went stays Pending', async () => {
-    await startOn(NODE, { name: 'tied', replicas: 3, pod: on(NODE), budget: { maxUnavailable: 1 } })
-    const { differences, report } = await previewAndDrain(lab, [NODE])
-    expect(differences).toEqual([])
-    expect(report.summary).toEqual({ blocked: 2, stuck: 1 })
-  })
-
-  it('do not hold pods of another', async () => {
-    await startOn(NODE, { name: 'held', budget: { minAvailable: 1 } }, { name: 'loose' })
-    const { differences, report } = await previewAndDrain(lab, [NODE])
-    expect(differences).toEqual([])
-    expect(reportOf(report, 'held')).toMatchObject([
-      { verdict: 'blocked', budgets: ['held'], then: { verdict: 'moves' } },
-    ])
-    expect(reportOf(report, 'loose')).toMatchObject([{ verdict: 'moves' }])
-  })
+suite.add('budgets: hold the rest when the first that went stays Pending', async () => {
+  await startOn(NODE, { name: 'tied', replicas: 3, pod: on(NODE), budget: { maxUnavailable: 1 } })
+  const { differences, report } = await previewAndDrain(lab, [NODE])
+  expect(differences).toEqual([])
+  expect(report.summary).toEqual({ blocked: 2, stuck: 1 })
 })
 
-describe('loses-fuse-server', () => {
-  it('is so: the pod sees its mount die while it ends', async () => {
-    await lab.start('media-mounter')
-    const { differences, report } = await previewAndDrain(lab, [NODE])
-    expect(differences).toEqual([])
-    expect(reportOf(report, 'media-mounter')).toMatchObject([
-      { effects: expect.arrayContaining([{ effect: 'loses-fuse-server', claims: ['media-mounter'] }]) },
-    ])
-    expect(await lab.enter(NODE, `cat ${SEEN_AT_THE_END}/ls`)).toContain('not connected')
-  })
+suite.add('budgets: do not hold pods of another', async () => {
+  await startOn(NODE, { name: 'held', budget: { minAvailable: 1 } }, { name: 'loose' })
+  const { differences, report } = await previewAndDrain(lab, [NODE])
+  expect(differences).toEqual([])
+  expect(reportOf(report, 'held')).toMatchObject([
+    { verdict: 'blocked', budgets: ['held'], then: { verdict: 'moves' } },
+  ])
+  expect(reportOf(report, 'loose')).toMatchObject([{ verdict: 'moves' }])
 })
 
-describe('several nodes', () => {
-  it('are drained in the order given: what the first sends to the second leaves again', async () => {
+suite.add('loses-fuse-server: is so: the pod sees its mount die while it ends', async () => {
+  await lab.start('media-mounter')
+  const { differences, report } = await previewAndDrain(lab, [NODE])
+  expect(differences).toEqual([])
+  expect(reportOf(report, 'media-mounter')).toMatchObject([
+    { effects: expect.arrayContaining([{ effect: 'loses-fuse-server', claims: ['media-mounter'] }]) },
+  ])
+  expect(await lab.enter(NODE, `cat ${SEEN_AT_THE_END}/ls`)).toContain('not connected')
+})
+
+suite.add(
+  'several nodes: are drained in the order given: what the first sends to the second leaves again',
+  async () => {
     const anywhere = { tolerations: [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }] }
     await startOn(NODE, { name: 'wanders', replicas: 2, pod: anywhere }, { name: 'tied', pod: on(NODE) })
     const { differences, report } = await previewAndDrain(lab, [NODE, OTHER])
@@ -215,23 +209,23 @@ describe('several nodes', () => {
       { verdict: 'moves', scheduling: { feasibleNodes: ['master'] } },
     ])
     expect(reportOf(report, 'tied')).toMatchObject([{ verdict: 'stuck' }])
-  })
+  },
+)
+
+suite.add('--cordon-only: says where each pod would be if it alone were made again', async () => {
+  for (const scene of ['cache', 'node-agent']) await lab.start(scene)
+  await startOn(
+    NODE,
+    { name: 'free' },
+    {
+      name: 'back',
+      pod: { ...on(NODE), tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }] },
+    },
+  )
+  const { differences, report } = await previewAndCordon(lab, [NODE])
+  expect(differences).toEqual([])
+  expect(report.summary).toEqual({ stays: 1, stuck: 1, returns: 1, moves: 1 })
+  expect(report.drainCommand).toBeNull()
 })
 
-describe('--cordon-only', () => {
-  it('says where each pod would be if it alone were made again', async () => {
-    for (const scene of ['cache', 'node-agent']) await lab.start(scene)
-    await startOn(
-      NODE,
-      { name: 'free' },
-      {
-        name: 'back',
-        pod: { ...on(NODE), tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }] },
-      },
-    )
-    const { differences, report } = await previewAndCordon(lab, [NODE])
-    expect(differences).toEqual([])
-    expect(report.summary).toEqual({ stays: 1, stuck: 1, returns: 1, moves: 1 })
-    expect(report.drainCommand).toBeNull()
-  })
-})
+suite.register()

@@ -23,6 +23,7 @@ import { startProcess } from './processes.js'
 import { reset } from './reset.js'
 import { check, type Ran, type RunOptions, run } from './run.js'
 import { scene } from './scenes.js'
+import { numbers } from './share.js'
 import { readState, type State } from './state.js'
 import { type Missing, missing, type WaitOptions, waitFor } from './wait.js'
 
@@ -94,14 +95,7 @@ export class Lab {
 
   /** Numbers in [0, 1) that follow from the run's seed and from what they are for. */
   random(purpose: string): () => number {
-    let state = [...`${this.seed}/${purpose}`].reduce((sum, char) => (Math.imul(sum, 31) + char.charCodeAt(0)) | 0, 17)
-    return () => {
-      // mulberry32
-      state = (state + 0x6d2b79f5) | 0
-      let t = Math.imul(state ^ (state >>> 15), 1 | state)
-      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-      return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-    }
+    return numbers(this.seed, purpose)
   }
 
   get env(): NodeJS.ProcessEnv {
