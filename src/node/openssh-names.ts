@@ -28,14 +28,29 @@ export const DEFAULT_KEY_ALGORITHMS: Readonly<Record<string, string>> = {
   pubkeyacceptedalgorithms: KEYS,
 }
 
-/** Not in the default lists: found only by a pattern after `+` or `^`. */
-export const OTHER_ALGORITHMS: readonly string[] = [
-  'ssh-rsa',
+/** All names of keys, which a pattern after `+` or `^` is compared with, in OpenSSH's order. */
+export const KEY_ALGORITHMS: readonly string[] = [
+  'ssh-ed25519',
+  'ssh-ed25519-cert-v01@openssh.com',
+  'sk-ssh-ed25519@openssh.com',
+  'sk-ssh-ed25519-cert-v01@openssh.com',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp256-cert-v01@openssh.com',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp384-cert-v01@openssh.com',
+  'ecdsa-sha2-nistp521',
+  'ecdsa-sha2-nistp521-cert-v01@openssh.com',
+  'sk-ecdsa-sha2-nistp256@openssh.com',
+  'sk-ecdsa-sha2-nistp256-cert-v01@openssh.com',
+  'webauthn-sk-ecdsa-sha2-nistp256@openssh.com',
   'ssh-dss',
-  '3des-cbc',
-  'aes128-cbc',
-  'aes192-cbc',
-  'aes256-cbc',
+  'ssh-dss-cert-v01@openssh.com',
+  'ssh-rsa',
+  'ssh-rsa-cert-v01@openssh.com',
+  'rsa-sha2-256',
+  'rsa-sha2-256-cert-v01@openssh.com',
+  'rsa-sha2-512',
+  'rsa-sha2-512-cert-v01@openssh.com',
 ]
 
 export const DEFAULT_IDENTITY_FILES: readonly string[] = [

@@ -6,13 +6,7 @@ import { lstat, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { InputError } from '../cluster/errors.js'
 import { neutralise } from '../present/text.js'
-import {
-  ALIASES,
-  DEFAULT_ALGORITHMS,
-  DEFAULT_KEY_ALGORITHMS,
-  OTHER_ALGORITHMS,
-  OTHER_KEYWORDS,
-} from './openssh-names.js'
+import { ALIASES, DEFAULT_ALGORITHMS, DEFAULT_KEY_ALGORITHMS, KEY_ALGORITHMS, OTHER_KEYWORDS } from './openssh-names.js'
 import { matchesList, matchesPattern } from './patterns.js'
 
 /** Keyword (lower case) → its values; a keyword that was not configured is not there. */
@@ -239,9 +233,14 @@ class Reading {
         if (seconds === undefined) throw mistake(state, `${written} ${value} is no time`)
         return [String(seconds)]
       }
-      case 'algorithms':
-        if (value.startsWith('-') || !/^[+^]?$/.test(value)) return [completeAlgorithms(keyword, value)]
-        throw mistake(state, `${written} ${value} is no list of algorithms`)
+      case 'algorithms': {
+        // Patterns are for the names of keys (kex.c, kex_assemble_names), elsewhere only for taking away.
+        const patterns = value.startsWith('-') || DEFAULT_KEY_ALGORITHMS[keyword] !== undefined
+        if (/^[+^]?$/.test(value) || (!patterns && /[*?]/.test(value))) {
+          throw mistake(state, `${written} ${value} is no list of algorithms`)
+        }
+        return [completeAlgorithms(keyword, value)]
+      }
       default:
         return [value]
     }
@@ -304,7 +303,10 @@ class Reading {
   }
 
   private async include(patterns: string[], state: State): Promise<void> {
-    if (state.depth >= MAX_DEPTH) throw mistake(state, 'too many levels of Include')
+    if (state.depth >= MAX_DEPTH)
+      throw new InputError(
+        neutralise(`the SSH configuration can't be used: too many levels of Include (${state.path})`),
+      )
     for (const pattern of patterns) {
       if (pattern === '') throw mistake(state, 'Include has an empty value')
       const absolute = pattern.startsWith('~/')
@@ -357,7 +359,8 @@ export async function readSettings(
   await reading.pass(host, false)
   const name = reading.first('hostname')
   const resolved = name === undefined ? host : name.replace(/%([h%])/g, (_, token) => (token === 'h' ? host : '%'))
-  const hostName = resolved.includes(':') ? resolved : resolved.toLowerCase()
+  // Addresses are left as they are, and this is how OpenSSH knows one (addrmatch.c, is_addr_fast).
+  const hostName = /[:%]/.test(resolved) ? resolved : resolved.toLowerCase()
   reading.raw.set('hostname', [hostName])
   if (reading.wantsFinalPass) await reading.pass(hostName, true)
   const canonicalize = reading.first('canonicalizehostname')?.toLowerCase() ?? 'no'
@@ -508,9 +511,7 @@ function completeAlgorithms(keyword: string, value: string): string {
     return defaults.filter((name) => !patterns.some((pattern) => matchesPattern(name, pattern))).join(',')
   }
   const named = patterns.flatMap((pattern) =>
-    /[*?]/.test(pattern)
-      ? [...defaults, ...OTHER_ALGORITHMS].filter((name) => matchesPattern(name, pattern))
-      : [pattern],
+    /[*?]/.test(pattern) ? KEY_ALGORITHMS.filter((name) => matchesPattern(name, pattern)) : [pattern],
   )
   const both = value.startsWith('^') ? [...named, ...defaults] : [...defaults, ...named]
   return [...new Set(both)].join(',')

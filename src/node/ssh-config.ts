@@ -224,9 +224,9 @@ async function askOpenSsh(
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== '' && !line.startsWith('Pseudo-terminal'))
-    const counted = said.length > 1 ? said.filter((line) => !line.includes(': terminating, ')) : said
+    const mistakes = said.filter((line) => !line.includes(': terminating, ')).slice(0, 4)
     const words =
-      counted[0] ?? (answer.code === null ? 'it gave no answer in time' : `it ended with code ${answer.code}`)
+      mistakes.join('; ') || (answer.code === null ? 'ssh -G gave no answer' : `ssh -G ended with code ${answer.code}`)
     throw new InputError(neutralise(`the SSH configuration can't be used: ${words}`), [
       neutralise(`ssh -G ${flags.join(' ')}${flags.length > 0 ? ' ' : ''}${host}`),
     ])
