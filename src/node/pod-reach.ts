@@ -264,6 +264,8 @@ class PodReach implements NodeReach {
     over: AbortSignal,
   ): Promise<{ pod: string; state: Extract<PodState, { state: 'answered' }> }> {
     const begun = this.#time.now()
+    // Also where the time is short, or what is seen would come too late to be told.
+    const lookMs = Math.min(LOOK_MS, options.timeoutMs / 2)
     let seen = false
     let unschedulableSince: number | null = null
     let doing = ''
@@ -278,7 +280,7 @@ class PodReach implements NodeReach {
       const found = pods.get(job)
       if (found === undefined) {
         if (seen) throw new Ended('failed', 'the pod was deleted before it had answered')
-        if (this.#time.now() - begun >= LOOK_MS) sight.evidence = await this.#pods.whyNoPod(job)
+        if (this.#time.now() - begun >= lookMs) sight.evidence = await this.#pods.whyNoPod(job)
         continue
       }
       seen = true
@@ -296,7 +298,7 @@ class PodReach implements NodeReach {
       unschedulableSince = null
       if (state.doing !== doing) options.progress?.(state.doing)
       doing = state.doing
-      if (!state.taken && state.bound && !looked && this.#time.now() - begun >= LOOK_MS) {
+      if (!state.taken && state.bound && !looked && this.#time.now() - begun >= lookMs) {
         looked = true
         sight.evidence = await this.#node(node, over)
       }
