@@ -20,3 +20,17 @@ export class ServerError extends ClusterError {}
 
 /** No answer came, to this request at least. */
 export class NoAnswerError extends ServerError {}
+
+/** The server answered and does not do it. */
+export class RefusedError extends ServerError {
+  constructor(
+    message: string,
+    /** HTTP status: 403 a missing right or an admission rule, 404, 409, 422 an object that is not valid, … */
+    readonly status: number,
+    /** The server's own words, with nothing around them. */
+    readonly words: string,
+    suggestions: string[] = [],
+  ) {
+    super(message, suggestions)
+  }
+}

@@ -1,4 +1,4 @@
-/** GET requests to an API server over node:https: credentials, proxy, gzip, patience where the server asks for it. Decides nothing about Kubernetes. */
+/** Requests to an API server over node:https: credentials, proxy, gzip, patience where the server asks for it. Decides nothing about Kubernetes. */
 import http from 'node:http'
 import https from 'node:https'
 import { pipeline } from 'node:stream/promises'
@@ -11,6 +11,43 @@ export interface ApiResponse {
   status: number
   /** The parsed body; undefined when it is no JSON. */
   body: unknown
+  /** What the server says beside the answer (`Warning` headers with code 299), if it does: PodSecurity, deprecations. */
+  warnings?: string[]
+}
+
+export interface RawResponse {
+  status: number
+  bytes: Buffer
+}
+
+export interface ApiRequest {
+  query?: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  body?: unknown
+  /** Of the body; a PATCH needs one of its own (`application/merge-patch+json`, …). */
+  contentType?: string
+  /** Ends this request; besides the one of the client. */
+  signal?: AbortSignal
+  /**
+   * The request does the same when the server gets it twice: it carries a uid as a precondition, or is a dry run. Only then it is
+   * sent again when no answer came, for the first may have been carried out.
+   */
+  repeatable?: boolean
+}
+
+export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'GET' | WriteMethod
+
+/** A request as it goes out. */
+interface Outgoing {
+  method: Method
+  target: string
+  accept: string
+  content?: { type: string; bytes: Buffer }
+  signal?: AbortSignal
+  repeatable: boolean
+  /** More bytes than this are not read. */
+  maxBytes?: number
 }
 
 export interface ApiClientOptions {
@@ -21,11 +58,15 @@ export interface ApiClientOptions {
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
+const JSON_ONLY = 'application/json'
 /** client-go's: how long a connection may take to come about. */
 const CONNECT_TIMEOUT_MS = 30_000
 /** How often one request is repeated because the server asks for it, and how long each wait may be. */
 const MAX_RETRIES = 5
 const MAX_WAIT_MS = 30_000
+
+/** An answer has more bytes than were asked for at most. */
+class TooLong extends Error {}
 
 /** A request took longer than `--request-timeout` allows, or the connection did not come about in time. */
 class TimedOut extends Error {
@@ -63,24 +104,79 @@ export class ApiClient {
    * @throws {ServerError} server not reached, credentials refused, or an answer that can't come from an API server
    * @throws the signal's reason, when it was aborted
    */
-  async get(path: string, query: Readonly<Record<string, string>> = {}): Promise<ApiResponse> {
-    const search = new URLSearchParams(query).toString()
-    const target = search === '' ? path : `${path}?${search}`
+  async get(
+    path: string,
+    query: Readonly<Record<string, string>> = {},
+    options: { signal?: AbortSignal } = {},
+  ): Promise<ApiResponse> {
+    const answer = await this.#ask({
+      method: 'GET',
+      target: targetOf(path, query),
+      accept: JSON_ONLY,
+      signal: options.signal,
+      repeatable: true,
+    })
+    return this.#response(answer)
+  }
+
+  /**
+   * What is there as bytes, whatever it is (a pod's log); for the rest as {@link get}.
+   * @throws {ServerError} also when there are more than `maxBytes`: a node that sends it is not believed to keep to a limit
+   */
+  async getRaw(
+    path: string,
+    options: { query?: Readonly<Record<string, string>>; signal?: AbortSignal; maxBytes?: number } = {},
+  ): Promise<RawResponse> {
+    const { query = {}, signal, maxBytes } = options
+    const target = targetOf(path, query)
+    // As client-go asks: errors come as JSON, and a log is text, whatever was asked for.
+    const accept = `${JSON_ONLY}, */*`
+    const { status, bytes } = await this.#ask({ method: 'GET', target, accept, signal, maxBytes, repeatable: true })
+    return { status, bytes }
+  }
+
+  /**
+   * A write. 429 is waited for as with {@link get}, for the server has not begun then. 5xx and a lost connection are tried again only
+   * when it is `repeatable`; else NoAnswerError leaves open whether the server did it.
+   * @throws as {@link get}
+   */
+  async request(method: WriteMethod, path: string, options: ApiRequest = {}): Promise<ApiResponse> {
+    const { query = {}, body, contentType = JSON_ONLY, signal, repeatable = false } = options
+    const answer = await this.#ask({
+      method,
+      target: targetOf(path, query),
+      accept: JSON_ONLY,
+      signal,
+      repeatable,
+      ...(body === undefined ? {} : { content: { type: contentType, bytes: Buffer.from(JSON.stringify(body)) } }),
+    })
+    return this.#response(answer)
+  }
+
+  async #ask(asked: Outgoing): Promise<Answer> {
+    const { signal } = this.#options
+    const both = signal === undefined || asked.signal === undefined ? null : AbortSignal.any([signal, asked.signal])
+    const outgoing: Outgoing = { ...asked, signal: both ?? signal ?? asked.signal }
     let refreshed = false
     for (let attempt = 0; ; ) {
       const transport = await this.#connect()
-      const answer = await this.#attempt(transport, target)
+      const answer = await this.#attempt(transport, outgoing)
       if (answer.status === 401) {
         if (refreshed || !(await this.#refresh(transport))) throw this.#refused()
         refreshed = true
         continue
       }
-      const wait = answer.status === 429 || answer.status >= 500 ? retryAfterMs(answer) : null
-      if (wait === null || attempt >= MAX_RETRIES) return { status: answer.status, body: this.#bodyOf(answer) }
+      const wait = answer.status === 429 || (answer.status >= 500 && outgoing.repeatable) ? retryAfterMs(answer) : null
+      if (wait === null || attempt >= MAX_RETRIES) return answer
       attempt++
-      this.#options.debug?.(`GET ${target} will be repeated in ${wait} ms`)
-      await (this.#options.sleep ?? sleep)(wait, this.#options.signal)
+      this.#options.debug?.(`${outgoing.method} ${outgoing.target} will be repeated in ${wait} ms`)
+      await (this.#options.sleep ?? sleep)(wait, outgoing.signal)
     }
+  }
+
+  #response(answer: Answer): ApiResponse {
+    const warnings = warningsOf(answer)
+    return { status: answer.status, body: this.#bodyOf(answer), ...(warnings.length === 0 ? {} : { warnings }) }
   }
 
   /** Lets go of the connections that are kept open. */
@@ -105,19 +201,20 @@ export class ApiClient {
     return (await next) !== refused
   }
 
-  async #attempt(transport: Transport, target: string): Promise<Answer> {
+  async #attempt(transport: Transport, outgoing: Outgoing): Promise<Answer> {
     const started = performance.now()
+    const { method, target, signal } = outgoing
     const done = (how: string): void =>
-      this.#options.debug?.(`GET ${target} ${how} in ${Math.round(performance.now() - started)} ms`)
+      this.#options.debug?.(`${method} ${target} ${how} in ${Math.round(performance.now() - started)} ms`)
     for (let again = false; ; again = true) {
       try {
-        const answer = await request(transport, target, this.#connection, this.#options.signal)
+        const answer = await send(transport, outgoing, this.#connection)
         done(String(answer.status))
         return answer
       } catch (error) {
-        this.#options.signal?.throwIfAborted()
-        // A server may close a kept connection at the very moment it is used again; a GET can simply be repeated, once.
-        if (!again && codeOf(error) === 'ECONNRESET') continue
+        signal?.throwIfAborted()
+        // A server may close a kept connection at the very moment it is used again; what can be repeated is, once.
+        if (!again && outgoing.repeatable && codeOf(error) === 'ECONNRESET') continue
         done(codeOf(error) || 'failed')
         throw this.#unreachable(error)
       }
@@ -146,6 +243,7 @@ export class ApiClient {
 
   #unreachable(error: unknown): ServerError {
     if (error instanceof ServerError) return error
+    if (error instanceof TooLong) return new ServerError(`${this.name}: ${error.message}`)
     const { problem, suggestions } = explain(error, this.#connection)
     return new NoAnswerError(`${this.name} can't be reached: ${problem}`, suggestions, { cause: error })
   }
@@ -168,7 +266,6 @@ async function openTransport(connection: Connection, credentials: Credentials | 
       rejectUnauthorized,
     },
     headers: {
-      accept: 'application/json',
       'accept-encoding': connection.compress ? 'gzip' : 'identity',
       'user-agent': 'kubectl-storage',
       ...connection.headers,
@@ -191,17 +288,19 @@ async function agentFor(connection: Connection): Promise<http.Agent> {
   return secure ? new HttpsProxyAgent({ ...keepAlive, proxy }) : new HttpProxyAgent({ ...keepAlive, proxy })
 }
 
-function request(
-  transport: Transport,
-  target: string,
-  connection: Connection,
-  signal: AbortSignal | undefined,
-): Promise<Answer> {
+function send(transport: Transport, asked: Outgoing, connection: Connection): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const url = new URL(`${connection.server}${target}`)
-    const send = url.protocol === 'https:' ? https.request : http.request
-    const { agent, options, headers } = transport
-    const outgoing = send(url, { ...options, agent, headers, ...(signal === undefined ? {} : { signal }) })
+    const { method, content, signal, maxBytes = Number.POSITIVE_INFINITY } = asked
+    const url = new URL(`${connection.server}${asked.target}`)
+    const request = url.protocol === 'https:' ? https.request : http.request
+    const { agent, options } = transport
+    const headers = {
+      ...transport.headers,
+      accept: asked.accept,
+      // Node gives a DELETE no length by itself, and its body would be read as the next request.
+      ...(content === undefined ? {} : { 'content-type': content.type, 'content-length': content.bytes.length }),
+    }
+    const outgoing = request(url, { ...options, method, agent, headers, ...(signal === undefined ? {} : { signal }) })
     // What ended the request, if we did: the response's own error then says no more than that the connection is gone.
     let ended: TimedOut | null = null
     const end = (during: TimedOut['during']): void => {
@@ -222,7 +321,14 @@ function request(
       clearTimeout(connecting)
       const chunks: Buffer[] = []
       const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
-        for await (const chunk of source) chunks.push(chunk)
+        // The limit is for what was asked for; the reason why it is not to be had is to be heard.
+        const most = (response.statusCode ?? 0) < 300 ? maxBytes : Math.max(maxBytes, 2 ** 20)
+        let length = 0
+        for await (const chunk of source) {
+          length += chunk.length
+          if (length > most) throw new TooLong(`an answer of more than ${most} bytes`)
+          chunks.push(chunk)
+        }
       }
       const reading =
         response.headers['content-encoding'] === 'gzip'
@@ -238,8 +344,21 @@ function request(
         (error) => settle(reject, ended ?? error),
       )
     })
-    outgoing.end()
+    outgoing.end(content?.bytes)
   })
+}
+
+function targetOf(path: string, query: Readonly<Record<string, string>>): string {
+  const search = new URLSearchParams(query).toString()
+  return search === '' ? path : `${path}?${search}`
+}
+
+/** The texts of `Warning: 299 - "text"` (RFC 7234, 5.5), in which quotes and backslashes are escaped; Node joins several by commas. */
+function warningsOf(answer: Answer): string[] {
+  const header = answer.headers.warning
+  if (header === undefined) return []
+  const found = header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)
+  return [...found].map(([, text = '']) => text.replace(/\\(.)/g, '$1'))
 }
 
 /** How long the server wants to be left alone; null when it does not say, which is "do not come back". */

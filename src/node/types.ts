@@ -37,14 +37,22 @@ export interface NodeAnswer {
   warnings?: string[]
 }
 
+export interface NodeRunOptions {
+  timeoutMs: number
+  /** Aborted by Ctrl-C: the answer is then a `failed` one, at once. */
+  signal?: AbortSignal
+  /** Told what is being done now, in a few words; see NodeEvent. */
+  progress?: (doing: string) => void
+}
+
 /** One way of reaching nodes, made once for a sweep: shares connections to bastions, keys and passphrases between nodes. */
 export interface NodeReach {
   /**
    * Runs the script on one node and never throws: whatever happens ends as an answer, at the latest when `timeoutMs` is over.
    * The one deadline covers everything: connecting, every hop, authentication, the channel, the run.
    */
-  run(target: NodeTarget, script: NodeScript, options: { timeoutMs: number; signal?: AbortSignal }): Promise<NodeAnswer>
-  /** Lets go of everything that is still open. */
+  run(target: NodeTarget, script: NodeScript, options: NodeRunOptions): Promise<NodeAnswer>
+  /** Lets go of everything that is still open, and removes what was made; waits for it some seconds at most. Also after a Ctrl-C. */
   close(): Promise<void>
 }
 

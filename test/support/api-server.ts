@@ -19,16 +19,19 @@ export function recorded(name: string): Recorded {
 }
 
 export interface Seen {
+  method: string
   /** Path and query as asked for. */
   url: string
   headers: http.IncomingHttpHeaders
   /** Common name of the client's certificate. */
   client?: string
+  /** What was sent, parsed; absent when nothing was. */
+  body?: unknown
 }
 
 export interface Answer {
   status?: number
-  headers?: Record<string, string>
+  headers?: Record<string, string | string[]>
   /** Text goes out as it is, anything else as JSON. */
   body?: unknown
   /** Ends the connection without an answer. */
@@ -46,20 +49,32 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-/** Answers each request with what `handler` returns; what it leaves out is 404. `count`: how often that path was asked for before. */
+/**
+ * Answers each request with what `handler` returns; what it leaves out is 404. The body of a write is read first. `count`: how often that path was asked for before.
+ */
 export async function startServer(
   handler: Handler,
   tls?: { server: Certificate; clientAuthority?: Certificate },
 ): Promise<TestServer> {
   const seen: Seen[] = []
   const counts = new Map<string, number>()
-  const listener: http.RequestListener = (request, response) => {
+  const listener: http.RequestListener = async (request, response) => {
     const url = request.url ?? ''
     const peer = tls === undefined ? undefined : (request.socket as TLSSocket).getPeerCertificate()
-    const noted: Seen = { url, headers: request.headers, ...(peer?.subject ? { client: String(peer.subject.CN) } : {}) }
+    const noted: Seen = {
+      method: request.method ?? '',
+      url,
+      headers: request.headers,
+      ...(peer?.subject ? { client: String(peer.subject.CN) } : {}),
+    }
     seen.push(noted)
     const count = counts.get(url) ?? 0
     counts.set(url, count + 1)
+    if (noted.method !== 'GET') {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk)
+      if (chunks.length > 0) noted.body = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    }
     const answer: Answer = handler(noted, count) ?? { status: 404, body: '404 page not found\n' }
     if (answer.silent) return
     if (answer.hangUp) {
