@@ -248,15 +248,18 @@ keeper=$!
 # The command before "$@" that runs it as uid:gid $1. The right to pass folders is kept: the way to the mount may be another's.
 as_user() {
   case $way in
+  # With its path, for a busybox that takes its own, lesser one.
+  setpriv-path) R="/usr/bin/setpriv --reuid=@{1%:*} --regid=@{1#*:} --clear-groups --inh-caps=+dac_read_search --ambient-caps=+dac_read_search" ;;
   setpriv-caps) R="setpriv --reuid=@{1%:*} --regid=@{1#*:} --clear-groups --inh-caps=+dac_read_search --ambient-caps=+dac_read_search" ;;
   setpriv) R="setpriv --reuid=@{1%:*} --regid=@{1#*:} --clear-groups" ;;
+  chpst) R="chpst -u @{1%:*}:@{1#*:}" ;;
   chroot) R="chroot --userspec=+@{1%:*}:+@{1#*:} --groups= /" ;;
   esac
 }
 way=
 find_way() {
   [ -z "$way" ] || return
-  for way in setpriv-caps setpriv chroot; do
+  for way in setpriv-caps setpriv-path setpriv chroot chpst; do
     as_user 65534:65534
     $R ls -d / >/dev/null 2>&1 </dev/null && return
   done
@@ -558,12 +561,26 @@ ask_units() {
 ask_processes() {
   set +f
   watched processes.1 find /proc/[0-9]*/fd -lname /dev/fuse
-  set -f
   result processes.1
-  # Processes that end meanwhile make find fail; only a find that knows no -lname says nothing at all.
-  if [ "$R" = late ] || { [ "$R" != 0 ] && [ ! -s "$work/processes.1.out" ] && ! find /proc/self/fd -lname / >/dev/null 2>&1; }; then
-    echo "find could not tell which processes serve FUSE mounts ($R)" >"$work/processes.note"
+  # Processes that end meanwhile make find fail; only one that knows no -lname says nothing of any.
+  if [ "$R" = late ] || find /proc/self/fd -lname / >/dev/null 2>&1; then
+    [ "$R" != late ] || echo 'find took too long: which process serves a mount is not known' >"$work/processes.note"
+  else
+    watched processes.2 ls -l /proc/[0-9]*/fd
+    result processes.2
+    grep -e '^/proc/.*:$' -e ' -> /dev/fuse$' "$work/processes.2.out" >"$work/processes.3.out" || R=late
+    [ "$R" != late ] || echo 'which process serves a mount is not known: find has no -lname, and ls did not do' >"$work/processes.note"
+    while read -r line; do
+      case $line in
+      /proc/*:) folder=@{line%:} ;;
+      *)
+        line=@{line% -> *}
+        echo "$folder/@{line##* }"
+        ;;
+      esac
+    done <"$work/processes.3.out" >"$work/processes.1.out"
   fi
+  set -f
   echo >&8
 }
 
@@ -572,7 +589,7 @@ number=0
 while read -r device user prefix target; do
   number=$((number + 1))
   if [ "$user" != - ] && [ "$way" = none ]; then
-    enc "only uid:gid $user may ask, and the node has neither setpriv nor chroot --userspec"
+    enc "only uid:gid $user may ask, and the node has neither setpriv nor chroot --userspec nor chpst"
     printf 'A %s not-asked  %s\n' "$device" "$R"
     continue
   fi
